@@ -25,6 +25,7 @@ import (
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/push"
@@ -55,6 +56,7 @@ type App struct {
 	Team     *team.Service
 	Files    *files.Service
 	Keys     *keys.Service
+	Passkeys *passkeys.Service
 	WhoAmI   *me.Service
 	Pause    *pauses.Service
 	Hook     *hook.Service
@@ -123,6 +125,8 @@ func New(db *store.DB, p Ports) *App {
 		PublicURL: strings.TrimSuffix(p.PublicURL, "/"),
 	}
 	a.Signal.Registrant = a.Keys.Assurance
+	a.Keys.Guarded = passkeys.Any
+	a.Passkeys = &passkeys.Service{DB: db, Now: p.Now, Address: p.PublicURL, Keys: browsers{a.Keys}, Questions: replies{a.Signal}}
 	a.Pulse.Notifier = a.Signal
 	a.Dream = &dream.Service{DB: db, Now: p.Now, Queue: a.Dispatch}
 	a.Ledger = &ledger.Service{DB: db, Now: p.Now, NewID: p.NewID, Shard: p.Shard}
@@ -160,6 +164,7 @@ func New(db *store.DB, p Ports) *App {
 		a.Team,
 		a.Files,
 		a.Keys,
+		a.Passkeys,
 		a.WhoAmI,
 		a.Pause,
 		a.Hook,

@@ -41,7 +41,9 @@ var rules = map[string]rule{
 	"op": {
 		[]string{"fault", "identity", "jsonscan"}, "the definition of operations depends on no domain and no store",
 	},
-	"op/optest":   {[]string{"op"}, "it runs the cases of any operation, over any transport"},
+	"op/optest": {
+		[]string{"op", "passkeys/softkey"}, "it runs the cases of any operation, over any transport, and signs what they do",
+	},
 	"store":       {[]string{"fault", "store/words"}, "the interface depends on neither drivers nor callers"},
 	"store/words": {[]string{"fault"}, "it compares texts"},
 	"idempotency": {[]string{"store", "fault"}, "it works for documents of any domain"},
@@ -59,6 +61,7 @@ var rules = map[string]rule{
 	"elenchus/source":        {nil, "it parses texts"},
 	"dispatch/line":          {nil, "it orders calls that wait, and knows no work"},
 	"hook/wire":              {nil, "the small program of the hooks imports it"},
+	"passkeys/softkey":       {nil, "it imitates what a person holds"},
 	"files/glob":             {nil, "it compares texts"},
 	"elenchus/workspace":     {[]string{"fault"}, "it reads the files under a root, for any program"},
 	"store/sqlite":           {[]string{"store", "store/words", "fault"}, "a driver stores documents of any domain"},

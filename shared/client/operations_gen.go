@@ -19,6 +19,7 @@ import (
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
 	"parley.internal/shared/overview"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/pauses"
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
@@ -453,6 +454,30 @@ var operations = map[string]Operation{
 		Name: "deny_pairing", Effect: op.Write,
 		Routes: []string{"POST /v1/pairings/{userCode}/deny"},
 	},
+	"list_passkeys": {
+		Name: "list_passkeys", Effect: op.Read,
+		Routes: []string{"GET /v1/passkeys"},
+	},
+	"begin_passkey": {
+		Name: "begin_passkey", Effect: op.Write,
+		Routes: []string{"POST /v1/passkeys/begin"},
+	},
+	"add_passkey": {
+		Name: "add_passkey", Effect: op.Write,
+		Routes: []string{"POST /v1/passkeys"},
+	},
+	"remove_passkey": {
+		Name: "remove_passkey", Effect: op.Destroy,
+		Routes: []string{"POST /v1/passkeys/{passkeyId}/remove"},
+	},
+	"prove_passkey": {
+		Name: "prove_passkey", Effect: op.Write,
+		Routes: []string{"POST /v1/passkeys/proofs"},
+	},
+	"answer_with_passkey": {
+		Name: "answer_with_passkey", Effect: op.Write,
+		Routes: []string{"POST /v1/passkeys/answers"},
+	},
 	"whoami": {
 		Name: "whoami", Effect: op.Read,
 		Routes: []string{"GET /v1/me"},
@@ -647,7 +672,7 @@ func (c *Client) SendAlert(ctx context.Context, in signal.AlertInput) (signal.Al
 // AnswerQuestion calls answer_question (POST /v1/questions/{questionId}/answer).
 //
 // A human's answer to an agent's question, given once. A question that demands the assurance device is answered by
-// a paired device, or a person who signed in.
+// a paired device, or a person who signed in; one that demands a passkey is answered in the console.
 func (c *Client) AnswerQuestion(ctx context.Context, in signal.AnswerInput) (signal.View, error) {
 	return call[signal.View](ctx, c, "answer_question", in)
 }
@@ -1299,6 +1324,51 @@ func (c *Client) ApprovePairing(ctx context.Context, in keys.ApprovePairingInput
 // Refuse a key to the machine that shows the code.
 func (c *Client) DenyPairing(ctx context.Context, in keys.PairingInput) (keys.PairingView, error) {
 	return call[keys.PairingView](ctx, c, "deny_pairing", in)
+}
+
+// ListPasskeys calls list_passkeys (GET /v1/passkeys).
+//
+// A person's passkeys, the oldest first, and the origin whose pages can use them.
+func (c *Client) ListPasskeys(ctx context.Context, in passkeys.ListInput) (passkeys.ListOutput, error) {
+	return call[passkeys.ListOutput](ctx, c, "list_passkeys", in)
+}
+
+// BeginPasskey calls begin_passkey (POST /v1/passkeys/begin).
+//
+// Get a challenge with which a browser makes a passkey. The first one demands a paired device once there is one,
+// and each further one a proof by a passkey that there is.
+func (c *Client) BeginPasskey(ctx context.Context, in passkeys.BeginInput) (passkeys.BeginOutput, error) {
+	return call[passkeys.BeginOutput](ctx, c, "begin_passkey", in)
+}
+
+// AddPasskey calls add_passkey (POST /v1/passkeys).
+//
+// Keep the passkey that a browser has made for a challenge of begin_passkey.
+func (c *Client) AddPasskey(ctx context.Context, in passkeys.AddInput) (passkeys.View, error) {
+	return call[passkeys.View](ctx, c, "add_passkey", in)
+}
+
+// RemovePasskey calls remove_passkey (POST /v1/passkeys/{passkeyId}/remove).
+//
+// Remove a passkey, and revoke the keys of the browsers that it signed in. It demands a proof by this passkey or
+// another one.
+func (c *Client) RemovePasskey(ctx context.Context, in passkeys.RemoveInput) (passkeys.View, error) {
+	return call[passkeys.View](ctx, c, "remove_passkey", in)
+}
+
+// ProvePasskey calls prove_passkey (POST /v1/passkeys/proofs).
+//
+// Get a challenge for a passkey: for one answer to one question, or to add or remove a passkey.
+func (c *Client) ProvePasskey(ctx context.Context, in passkeys.ProveInput) (passkeys.ProveOutput, error) {
+	return call[passkeys.ProveOutput](ctx, c, "prove_passkey", in)
+}
+
+// AnswerWithPasskey calls answer_with_passkey (POST /v1/passkeys/answers).
+//
+// Give the answer for which a passkey was used, by a challenge of prove_passkey. It is the one way to answer a
+// question that demands a passkey.
+func (c *Client) AnswerWithPasskey(ctx context.Context, in passkeys.AnswerInput) (passkeys.Answered, error) {
+	return call[passkeys.Answered](ctx, c, "answer_with_passkey", in)
 }
 
 // Whoami calls whoami (GET /v1/me).

@@ -12,6 +12,8 @@ const (
 	Local Assurance = "local"
 	// Device is a paired browser or phone, or a person who signed in.
 	Device Assurance = "device"
+	// Passkey is a person who used a passkey: of a key, to sign in; of an act, for this very act.
+	Passkey Assurance = "passkey"
 )
 
 // rank returns the order of an assurance, 0 for one that is not known.
@@ -21,6 +23,8 @@ func (a Assurance) rank() int {
 		return 1
 	case Device:
 		return 2
+	case Passkey:
+		return 3
 	}
 	return 0
 }
@@ -32,24 +36,33 @@ func (a Assurance) Meets(demanded Assurance) bool {
 }
 
 // Assured returns Forbidden if the caller's assurance is less than the demanded one, for an act of a person; what names
-// its object, such as "this question". Without a demand it is Local.
+// its object, such as "this question". Without a demand it is Local. A passkey that is demanded must have been used for
+// this very act: the key of a browser that signed in with one can be copied from its files.
 func (c Caller) Assured(demanded Assurance, what string) error {
 	if demanded == "" {
 		demanded = Local
 	}
 	switch {
-	case c.IsHuman() && c.assurance().Meets(demanded):
+	case c.IsHuman() && c.Acting().Meets(demanded):
 		return nil
+	case c.IsHuman() && demanded == Passkey:
+		return fault.New(fault.Forbidden, "%s demands a passkey, used for it: open it in the console, which asks for the "+
+			"passkey; one is added there, in the settings", what)
 	case c.IsHuman() && demanded == Device:
 		return fault.New(fault.Forbidden, "%s demands the assurance device, and this key has local: %s", what, pairing)
 	}
 	return fault.New(fault.Forbidden, "%s demands a person with the assurance %s; %s", what, demanded, c)
 }
 
-// assurance returns the assurance of a person. A key that does not say is on the machine.
-func (c Caller) assurance() Assurance {
-	if c.Assurance == "" {
+// Acting returns the assurance of a person's act. A key that does not say its own is on the machine.
+func (c Caller) Acting() Assurance {
+	switch {
+	case c.Proved:
+		return Passkey
+	case c.Assurance == "":
 		return Local
+	case c.Assurance == Passkey:
+		return Device
 	}
 	return c.Assurance
 }

@@ -15,7 +15,8 @@ func TestAnAssuranceMeetsItselfAndWhatIsLess(t *testing.T) {
 	}{
 		{Local, Local, true}, {Device, Local, true}, {Device, Device, true},
 		{Local, Device, false}, {"", Local, false}, {"", Device, false},
-		{Device, "passkey", false}, {"passkey", "passkey", false}, {"passkey", Local, false}, {Device, "", false},
+		{Device, Passkey, false}, {Passkey, Passkey, true}, {Passkey, Device, true}, {Passkey, Local, true},
+		{Passkey, "an oath", false}, {"an oath", "an oath", false}, {"an oath", Local, false}, {Device, "", false},
 	} {
 		if got := c.has.Meets(c.demanded); got != c.want {
 			t.Errorf("%q where %q is demanded: %v, want %v", c.has, c.demanded, got, c.want)
@@ -37,10 +38,16 @@ func TestAnActWithLessAssuranceIsForbiddenWithWhatToDo(t *testing.T) {
 		"a device where less is demanded":           {Caller{Kind: Human, Assurance: Device}, Local, ""},
 		"a key on this machine instead of a device": {Caller{Kind: Human, Assurance: Local}, Device, "paired device"},
 		"a key from before instead of a device":     {Caller{Kind: Human}, Device, "`parley link`"},
-		"a device where something else is demanded": {Caller{Kind: Human, Assurance: Device}, "passkey", "passkey"},
-		"an agent":                     {Caller{Kind: Agent, Program: "alpha"}, Local, `"alpha"`},
-		"an agent instead of a device": {Caller{Kind: Agent, Program: "alpha"}, Device, `"alpha"`},
-		"an agent whose key has an assurance anyway": {Caller{Kind: Agent, Program: "alpha", Assurance: Device}, Local, "alpha"},
+		"a device where a passkey is demanded":      {Caller{Kind: Human, Assurance: Device}, Passkey, "the console"},
+		"a browser that a passkey signed in, where one is demanded": {Caller{Kind: Human, Assurance: Passkey}, Passkey,
+			"used for it"},
+		"a browser that a passkey signed in, in place of a device": {Caller{Kind: Human, Assurance: Passkey}, Device, ""},
+		"a passkey used for the act":                               {Caller{Kind: Human, Assurance: Local, Proved: true}, Passkey, ""},
+		"a device where something unknown is demanded":             {Caller{Kind: Human, Proved: true}, "an oath", "an oath"},
+		"an agent that claims a passkey":                           {Caller{Kind: Agent, Program: "alpha", Proved: true}, Passkey, "alpha"},
+		"an agent":                                                 {Caller{Kind: Agent, Program: "alpha"}, Local, `"alpha"`},
+		"an agent instead of a device":                             {Caller{Kind: Agent, Program: "alpha"}, Device, `"alpha"`},
+		"an agent whose key has an assurance anyway":               {Caller{Kind: Agent, Program: "alpha", Assurance: Device}, Local, "alpha"},
 	} {
 		err := c.by.Assured(c.demanded, "this question")
 		switch {

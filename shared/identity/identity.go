@@ -48,6 +48,8 @@ type Caller struct {
 	Kind  KeyKind
 	// Assurance is the certainty that a person acts, empty for agents.
 	Assurance Assurance
+	// Proved is set where a person used a passkey for the very act that the call is.
+	Proved bool
 	// Scopes restrict the key. Without scopes it may read and write in every toolset.
 	Scopes []string
 	// Team is the only team that a key with the scope runner serves, or the team of the member that the key was made for.

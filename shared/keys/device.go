@@ -19,7 +19,15 @@ func (s *Service) pair(ctx context.Context, tx *store.Tx, l link, now time.Time)
 	if err != nil {
 		return k, err
 	}
-	if l.Approved || len(devices) == 0 {
+	first := len(devices) == 0
+	if first && !l.Approved && s.Guarded != nil {
+		guarded, err := s.Guarded(ctx, tx)
+		if err != nil {
+			return k, err
+		}
+		first = !guarded
+	}
+	if l.Approved || first {
 		k.Name, k.Assurance, k.ExpiresAt = "paired device", identity.Device, now.Add(deviceFor)
 	}
 	if l.MadeBy != "" {
@@ -58,12 +66,12 @@ func renewed(ctx context.Context, tx *store.Tx, id string, l link, now time.Time
 	return k, nil
 }
 
-// device reports whether the key is that of a paired device, and valid.
+// device reports whether the key is that of a paired device, or of a browser that a passkey signed in, and valid.
 func (k Key) device(now time.Time) bool {
-	return k.assured() == identity.Device && k.valid(now) == nil
+	return k.assured().Meets(identity.Device) && k.valid(now) == nil
 }
 
-// devices returns the paired devices of a user: the valid keys with the assurance device. One whose maker was revoked is
+// devices returns the paired devices of a user: the valid keys with the assurance device or more. One whose maker was revoked is
 // not valid.
 func (s *Service) devices(ctx context.Context, r store.Reader, now time.Time) ([]View, error) {
 	var found []View

@@ -34,13 +34,16 @@ type Key struct {
 	// Ancestors are the ids of the keys that made this one, the oldest first. The key is valid as long as all of them
 	// are.
 	Ancestors []string `json:"ancestors,omitempty"`
+	// PasskeyID is the passkey that signed a browser in, empty for other keys.
+	PasskeyID string `json:"passkeyId,omitempty"`
 	// Paired says who approved the key, for one that a machine asked for.
 	Paired *Paired `json:"paired,omitempty"`
 }
 
-// The descendants of a key are found by its id.
-var apiKeys = store.Collection[Key]{Name: "apiKeys", Indexes: []string{"createdAt desc", "ancestors[],createdAt desc"},
-	Log: "key", Note: func(k *Key, _ string) store.Note {
+// The descendants of a key are found by its id, and the keys of a passkey by the id of that.
+var apiKeys = store.Collection[Key]{Name: "apiKeys",
+	Indexes: []string{"createdAt desc", "ancestors[],createdAt desc", "passkeyId,createdAt desc"},
+	Log:     "key", Note: func(k *Key, _ string) store.Note {
 		return store.Note{Line: k.Name, State: string(k.Kind), Program: k.Program}
 	}}
 

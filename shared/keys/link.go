@@ -53,8 +53,10 @@ const linkPrefix = "link_"
 type Link struct {
 	Code      string
 	ExpiresAt time.Time
-	// Devices are the person's paired devices. If there are none, the browser that uses the link first is paired.
+	// Devices are the person's paired devices. If there are none, the browser that uses the link first is paired, unless
+	// the person is Guarded by a passkey.
 	Devices []View
+	Guarded bool
 }
 
 // MakeLink creates a link for a user. It works once, within 10 minutes, and gives a key with the scope answer, or with
@@ -68,8 +70,14 @@ func (s *Service) MakeLink(ctx context.Context, user string, console bool) (Link
 	if err != nil {
 		return Link{}, err
 	}
+	guarded := false
+	if s.Guarded != nil {
+		if guarded, err = s.Guarded(ctx, s.DB.User(user)); err != nil {
+			return Link{}, err
+		}
+	}
 	code, l, err := s.makeLink(ctx, user, link{Console: console}, now)
-	return Link{Code: code, ExpiresAt: l.ExpiresAt, Devices: devices}, err
+	return Link{Code: code, ExpiresAt: l.ExpiresAt, Devices: devices, Guarded: guarded}, err
 }
 
 func (s *Service) makeLink(ctx context.Context, user string, l link, now time.Time) (code string, made link, err error) {
@@ -108,7 +116,7 @@ func (s *Service) CreateLink(ctx context.Context, c identity.Caller, in LinkInpu
 var errLink = fault.New(fault.Unauthenticated, "this link was used or has expired; make another with: parley link")
 
 // Redeem exchanges the code of a link for a human's key with the link's scope. The key is a device's, valid for 90 days,
-// if a device made the link or the user has none; else it is valid for 7 days, with the assurance local. A code that is
+// if a device made the link or the user has neither device nor passkey; else it is valid for 7 days, with the assurance local. A code that is
 // unknown, used or expired is Unauthenticated, as is one whose maker was revoked. Of several concurrent calls with one
 // code exactly one gets a key, and of several first ones exactly one a device's.
 func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
@@ -126,7 +134,7 @@ func (s *Service) RedeemOn(ctx context.Context, code, present string) (CreateOut
 	var k Key
 	secret, keyID := mint(keyPrefix, user)
 	c, _, err := s.Lookup(ctx, present)
-	known := err == nil && c.User == user && c.Assurance == identity.Device
+	known := err == nil && c.User == user && c.Assurance.Meets(identity.Device)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
 		return CreateOutput{}, err
 	}

@@ -23,6 +23,8 @@ type Service struct {
 	Revoked func(id string)
 	// Changed is called with a user whose keys have changed. It may be nil.
 	Changed func(user string)
+	// Guarded reports whether a user has a passkey, so that no browser is paired by being the first. It may be nil.
+	Guarded func(ctx context.Context, r store.Reader) (bool, error)
 	// PublicURL is the address of the server for a person's browser, empty if it is not known.
 	PublicURL string
 	// Pairings is called with every change of a pairing, for the log. It may be nil.
@@ -376,7 +378,7 @@ type View struct {
 	ID         string             `json:"id"`
 	Name       string             `json:"name,omitempty"`
 	Kind       identity.KeyKind   `json:"kind"`
-	Assurance  identity.Assurance `json:"assurance,omitempty" jsonschema:"of a person's key: local for one on the machine, device for a paired browser"`
+	Assurance  identity.Assurance `json:"assurance,omitempty" jsonschema:"of a person's key: local for one on the machine, device for a paired browser, passkey for one that a passkey signed in"`
 	Program    string             `json:"program,omitempty"`
 	Scopes     []string           `json:"scopes"`
 	Team       string             `json:"team,omitempty"`

@@ -37,7 +37,7 @@ type Output struct {
 	Actor     string             `json:"actor" jsonschema:"your name in records of what you did"`
 	KeyID     string             `json:"keyId"`
 	Kind      identity.KeyKind   `json:"kind"`
-	Assurance identity.Assurance `json:"assurance,omitempty" jsonschema:"of a person: local for a key on the machine, device for a paired browser or a sign-in"`
+	Assurance identity.Assurance `json:"assurance,omitempty" jsonschema:"of a person: local for a key on the machine, device for a paired browser or a sign-in, passkey for a browser that a passkey signed in"`
 	Scopes    []string           `json:"scopes" jsonschema:"none means reading and writing in every toolset"`
 	ReadOnly  bool               `json:"readOnly"`
 	Team      string             `json:"team,omitempty"`

@@ -16,6 +16,18 @@ import (
 // text.
 type In = map[string]any
 
+// Made is a value within an [In] that a client makes of one that a step saved, such as a signature. The suites that run
+// the cases know the makers by their names.
+type Made struct {
+	By   string
+	From string // the name of the saved value
+	// Like is what documents show in its place.
+	Like any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m Made) MarshalJSON() ([]byte, error) { return json.Marshal(m.Like) }
+
 // Role names the key that makes a call.
 type Role string
 

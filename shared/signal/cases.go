@@ -44,7 +44,7 @@ func askCases() op.Cases {
 		{Name: "six options", In: `{"question":"q","options":["1","2","3","4","5","6"]}`, Path: "options",
 			Words: "must have at most 5 members, not 6"},
 		{Name: "an unknown assurance", In: `{"question":"q","assurance":"sure"}`, Path: "assurance",
-			Words: "must be one of local, device"},
+			Words: "must be one of local, device, passkey"},
 	}}
 }
 
@@ -90,6 +90,9 @@ func answerCases() op.Cases {
 		{Given: asked, As: op.Human, In: op.In{"questionId": "$question", "response": "yes"}},
 		{Name: "from a device that is demanded", Given: guarded, As: op.Device,
 			In: op.In{"questionId": "$question", "response": "yes"}},
+		{Name: "from a device where a passkey is demanded", Given: []op.Step{{Op: "ask_question",
+			In: op.In{"question": "Shall I?", "assurance": "passkey"}, Save: "questionId as question"}}, As: op.Device,
+			In: op.In{"questionId": "$question", "response": "yes"}, Fault: fault.Forbidden},
 		{Name: "from the machine where a device is demanded", Given: guarded, As: op.Human,
 			In: op.In{"questionId": "$question", "response": "yes"}, Fault: fault.Forbidden},
 		{Name: "twice", Given: answered, As: op.Human, In: op.In{"questionId": "$question", "response": "no"},

@@ -3,6 +3,7 @@ package signal
 import (
 	"time"
 
+	"parley.internal/shared/identity"
 	"parley.internal/shared/push"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -65,7 +66,10 @@ func (o occasion) notification(id string, t *task.Task) notification {
 	r := notification{taskID: id, about: Tasks, until: t.ExpiresAt}
 	switch o {
 	case questionAsked:
-		r.about, n.Channel, n.Body, n.Options = Questions, push.Questions, t.Question.Content, t.Question.Options
+		r.about, n.Channel, n.Body = Questions, push.Questions, t.Question.Content
+		if t.Question.Assurance != identity.Passkey { // the page asks for it
+			n.Options = t.Question.Options
+		}
 		n.Title = from(t, "An agent") + " needs your answer"
 	case alertSent:
 		r.about, n.Channel, n.Title, n.Body = Alerts, push.Alerts, alertTitle(t), t.Instructions

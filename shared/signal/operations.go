@@ -25,7 +25,7 @@ type Answer struct {
 	Response     string             `json:"response,omitempty"`
 	AnsweredAt   time.Time          `json:"answeredAt,omitzero"`
 	AnsweredBy   string             `json:"answeredBy,omitempty"`
-	AnsweredWith identity.Assurance `json:"answeredWith,omitempty" jsonschema:"local: a key on the machine, which its agents can read; device: a paired browser or a sign-in"`
+	AnsweredWith identity.Assurance `json:"answeredWith,omitempty" jsonschema:"local: a key on the machine, which its agents can read; device: a paired browser or a sign-in; passkey: one that was used for this answer"`
 }
 
 // AskInput is the input of ask_question.
@@ -35,7 +35,7 @@ type AskInput struct {
 	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"to choose from; free text is possible too"`
 	Context   string             `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know"`
 	Priority  task.Priority      `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device,default=local,rare" jsonschema:"device: only a paired device answers"`
+	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device|passkey,default=local,rare" jsonschema:"device: only a paired device answers; passkey: only a person who uses a passkey for it"`
 	ThreadID  string             `json:"threadId,omitempty" allow:"max=100,rare"`
 	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100,rare"`
 	ProjectID string             `json:"projectId,omitempty" allow:"max=100,rare"`
@@ -149,7 +149,7 @@ func (s *Service) Operations() []op.Op {
 			Route: "POST /v1/questions/{questionId}/answer", Effect: op.Write, For: op.Humans, RESTOnly: true,
 			Cases: answerCases,
 			Doc: "A human's answer to an agent's question, given once. A question that demands the assurance device is " +
-				"answered by a paired device, or a person who signed in."}, s.Answer),
+				"answered by a paired device, or a person who signed in; one that demands a passkey is answered in the console."}, s.Answer),
 		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Scopes: answering,
 			Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -14,7 +13,7 @@ func (q *QuestionPart) Answer(c identity.Caller, response string, now time.Time)
 	if err := c.Assured(q.Assurance, "this question"); err != nil {
 		return err
 	}
-	q.Response, q.AnsweredAt, q.AnsweredWith = response, now, cmp.Or(c.Assurance, identity.Local)
+	q.Response, q.AnsweredAt, q.AnsweredWith = response, now, c.Acting()
 	q.AnsweredBy = "key:" + strings.TrimPrefix(c.Actor(), "human:") // as firestore.rules demand of an app
 	return nil
 }

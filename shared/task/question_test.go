@@ -15,6 +15,8 @@ func TestAnAnswerIsRecordedWithItsAssuranceOrChangesNothing(t *testing.T) {
 	person := func(a identity.Assurance) identity.Caller {
 		return identity.Caller{User: "u", KeyID: "fedcba9876543210", Kind: identity.Human, Assurance: a}
 	}
+	proved := person(identity.Local)
+	proved.Proved = true
 	for name, c := range map[string]struct {
 		demanded identity.Assurance
 		by       identity.Caller
@@ -27,7 +29,11 @@ func TestAnAnswerIsRecordedWithItsAssuranceOrChangesNothing(t *testing.T) {
 		"by a device that is demanded":             {identity.Device, person(identity.Device), identity.Device},
 		"by a key where a device is demanded":      {identity.Device, person(identity.Local), ""},
 		"by an old key where a device is demanded": {identity.Device, person(""), ""},
-		"by a device where more is demanded":       {"passkey", person(identity.Device), ""},
+		"by a device where a passkey is demanded":  {identity.Passkey, person(identity.Device), ""},
+		"by a browser that a passkey signed in":    {identity.Device, person(identity.Passkey), identity.Device},
+		"by it where a passkey is demanded":        {identity.Passkey, person(identity.Passkey), ""},
+		"with a passkey":                           {identity.Passkey, proved, identity.Passkey},
+		"with a passkey where less is demanded":    {"", proved, identity.Passkey},
 		"by an agent":                              {"", identity.Caller{Kind: identity.Agent, Assurance: identity.Device}, ""},
 	} {
 		q := QuestionPart{Content: "?", Assurance: c.demanded}

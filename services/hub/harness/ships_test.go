@@ -36,6 +36,7 @@ var testOnly = []string{
 	harness,
 	"parley.internal/shared/domaintest",
 	"parley.internal/shared/op/optest",
+	"parley.internal/shared/passkeys/softkey",
 	"parley.internal/shared/push/fcm/fcmtest",
 	"parley.internal/shared/store/emulator",
 	"parley.internal/shared/store/storetest",

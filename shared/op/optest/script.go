@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley.internal/shared/op"
+	"parley.internal/shared/passkeys/softkey"
 )
 
 // Caller makes the calls of a script, for one user.
@@ -115,6 +116,8 @@ func (s *Script) fill(v any) any {
 			out[i] = s.fill(e)
 		}
 		return out
+	case op.Made:
+		return s.make(x)
 	case op.In:
 		out := make(op.In, len(x))
 		for name, e := range x {
@@ -133,6 +136,15 @@ func (s *Script) FillText(text string) string {
 		}
 		return ref
 	})
+}
+
+// make returns a value that a client makes. One without a maker, or of a value that was not saved, is nil.
+func (s *Script) make(m op.Made) any {
+	raw, err := json.Marshal(s.saved[m.From])
+	if err != nil {
+		return nil
+	}
+	return softkey.Make(m.By, raw)
 }
 
 // Elsewhere returns a copy of an input in which the given fields hold ids and names of the same form that no document

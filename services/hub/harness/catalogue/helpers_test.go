@@ -51,7 +51,7 @@ type testHub struct {
 func newHub(t *testing.T, db *store.DB, prefix string) *testHub {
 	t.Helper()
 	c := &testHub{clock: &domaintest.Clock{}, db: db, prefix: prefix}
-	c.hub = hubtest.New(t, db, hubtest.Options{Now: c.clock.Now})
+	c.hub = hubtest.New(t, db, hubtest.Options{Now: c.clock.Now, PublicURL: "https://parley.example.org"})
 	return c
 }
 
@@ -228,6 +228,9 @@ var secret = regexp.MustCompile(`(?:parley|link|pair)_[a-z2-7]+_[a-z2-7]{52}|[B-
 // cursor matches a field with a cursor, whose text differs from user to user.
 var cursor = regexp.MustCompile(`"(nextCursor|next_cursor|cursor|mark|eventId|since)":"[^"]+"`)
 
+// challenge matches the random part of a ceremony of a passkey, and the name of its user.
+var challenge = regexp.MustCompile(`"challenge":"[^"]+"|"userId":"[^"]+","userName"`)
+
 // used matches the time of a key's last use, which is stored at any time after the call.
 var used = regexp.MustCompile(`,?"lastUsedAt":"[^"]+"`)
 
@@ -243,6 +246,7 @@ type names map[string]string
 func (n names) plain(text string) string {
 	text = used.ReplaceAllString(text, "")
 	text = cursor.ReplaceAllString(text, `"$1":"<cursor>"`)
+	text = challenge.ReplaceAllString(text, "CHALLENGE")
 	text = logged.ReplaceAllString(text, `"at":"TIME","change"`)
 	return secret.ReplaceAllStringFunc(text, func(s string) string {
 		if n[s] == "" {

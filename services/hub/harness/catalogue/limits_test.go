@@ -75,6 +75,7 @@ var standsFor = map[string]string{
 	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pushQuotas": "a user", "pauses": "a pause", "apiKeys": "a key",
 	"pairings": "a pairing", "pairingRooms": "the pairings of all users", "pairingGuesses": "a person's wrong codes",
 	"councils": "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
+	"passkeys": "a passkey", "passkeyCeremonies": "a challenge",
 	"councilSeats": "a program in councils", "fires": "a fire", "verifications": "a verification",
 	"vCheckpoints": "a checkpoint", "vContents": "a file of a verification", "vFiles": "a file of a verification",
 	"vIssues": "an issue", "vRounds": "a round", "vSteps": "a round", "teams": "a team", "teamBoards": "a team",

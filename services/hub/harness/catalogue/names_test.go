@@ -66,10 +66,11 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
+	{"shared/passkeys", "cases.go operations.go", "its operations are of the toolset of keys"},
 	{"services/hub/harness/demo", "play.go play_test.go talk.go work.go", "the calls of a scripted day"},
 	{"services/hub/harness/agents", "agent_test.go attach_test.go hooks_test.go runner_test.go",
 		"the scripts of the models call tools, and people and agents call them beside the clients"},
-	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go",
+	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go passkey_test.go",
 		"attacks of several steps"},
 	{"services/hub/harness/mcp", "cancel_test.go eras_test.go front_test.go instructions_test.go messages_test.go",
 		"the protocol is shown with certain tools"},

@@ -1,6 +1,7 @@
 package hubtest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -19,11 +20,13 @@ import (
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/rest"
+	"parley.internal/services/hub/internal/signin"
 	"parley.internal/shared/app"
 	"parley.internal/shared/client"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/op"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/push"
 	"parley.internal/shared/signal"
 	"parley.internal/shared/store"
@@ -77,8 +80,11 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if o.NewID == nil {
 		o.NewID = newID
 	}
-	h := &Hub{t: t, App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota, Direct: o.Direct,
+	server := httptest.NewUnstartedServer(nil) // on 127.0.0.1, on a free port
+	server.Config.ConnContext = rest.WithConn
+	h := &Hub{t: t, URL: "http://" + server.Listener.Addr().String(), App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota, Direct: o.Direct,
 		PublicURL: o.PublicURL})}
+	h.App.Passkeys.Address = cmp.Or(o.PublicURL, h.URL)
 	h.Catalogue = h.App.Catalogue()
 	if o.Catalogue != nil {
 		h.Catalogue = o.Catalogue(h.App)
@@ -105,7 +111,12 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, h.Auth)
 		}
-		page.Site{Redeem: h.redeem, Firebase: o.Firebase, Limit: h.Auth.Anonymous, Now: o.Now}.Mount(e)
+		site := page.Site{Redeem: h.redeem, Firebase: o.Firebase, Limit: h.Auth.Anonymous, Now: o.Now}
+		if at, err := passkeys.At(h.App.Passkeys.Address); err == nil {
+			site.Passkeys = at.Origin
+		}
+		site.Mount(e)
+		h.byPasskey(o.Now).Mount(e)
 		(&answers.Site{Now: o.Now, Take: func(r *http.Request, in push.Answer) error {
 			return h.Auth.Guard(r, func() error { return h.App.Signal.AnswerByToken(r.Context(), in) })
 		}}).Mount(e)
@@ -113,11 +124,10 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(handler) // on 127.0.0.1, on a free port
-	server.Config.ConnContext = rest.WithConn
+	server.Config.Handler = handler
 	server.Start()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
-	h.URL, h.client = server.URL, &http.Client{Transport: transport, Timeout: time.Minute}
+	h.client = &http.Client{Transport: transport, Timeout: time.Minute}
 	t.Cleanup(func() {
 		db.Drain()
 		transport.CloseIdleConnections()
@@ -125,6 +135,22 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 		h.background.Wait()
 	})
 	return h
+}
+
+// byPasskey returns the routes of sign-ins with a passkey.
+func (h *Hub) byPasskey(now func() time.Time) *signin.Site {
+	return &signin.Site{Now: now, Begin: func(r *http.Request) (out passkeys.ProveOutput, err error) {
+		if err := h.Auth.Attempt(r); err != nil {
+			return out, err
+		}
+		return h.App.Passkeys.BeginSignIn(r.Context())
+	}, Finish: func(r *http.Request, in passkeys.Assertion) (out passkeys.SignIn, err error) {
+		err = h.Auth.Guard(r, func() (err error) {
+			out, err = h.App.Passkeys.FinishSignIn(r.Context(), in)
+			return err
+		})
+		return out, err
+	}}
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -88,7 +88,7 @@ func (w *world) commands() *cobra.Command {
 	root.SetOut(w.out)
 	root.SetErr(w.err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(w.serveCommand(), w.keyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
+	root.AddCommand(w.serveCommand(), w.keyCommand(), w.passkeyCommand(), w.stdioCommand(), w.questionsCommand(), w.answerCommand(),
 		w.topCommand(), w.linkCommand(), w.teamCommand(), w.runnerCommand(), w.runnerChildCommand(),
 		w.runnerPaneCommand(), w.agentCommand(), w.doctorCommand(),
 		w.pauseCommand(), w.resumeCommand(), w.pausesCommand(), w.filesCommand(), w.guardCommand(),

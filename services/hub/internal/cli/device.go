@@ -19,8 +19,13 @@ const named = 12
 
 func nameOf(k keys.View) string { return printable.Line(k.ID[:min(named, len(k.ID))]) }
 
-// pairs describes the pairing of the browser that opens a link, for a person with these devices.
-func pairs(devices []keys.View) string {
+// pairs describes the pairing of the browser that opens a link.
+func pairs(link keys.Link) string {
+	devices := link.Devices
+	if len(devices) == 0 && link.Guarded {
+		return "A browser that opens it gets the assurance local, because you have a passkey: sign in with that on the " +
+			"server's page instead, and press \"Pair another device\" there to pair this one"
+	}
 	if len(devices) == 0 {
 		return "The browser that opens it is paired as your device. If it was not you who opened it: parley key revoke"
 	}

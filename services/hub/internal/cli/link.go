@@ -27,7 +27,7 @@ func (w *world) linkCommand() *cobra.Command {
 		Long: "Print a link that signs a browser in. The link works once, within 10 minutes; the browser may then\n" +
 			"list and answer questions for 7 days or, with --console, do everything that a person may but make keys.\n\n" +
 			"The first browser of a person is paired as a device, for 90 days: it alone answers what demands a\n" +
-			"device. It pairs others, and a browser that is paired stays so; the browser of any other link has the\n" +
+			"device. Once there is a passkey, no browser is paired by being the first. A device pairs others, and a browser that is paired stays so; the browser of any other link has the\n" +
 			"assurance local, as this command has, which any process of your account can run.\n\n" +
 			"With --console on a terminal it is also drawn as a QR code, for a phone. A phone reaches a server that is not on\n" +
 			"loopback; the command says how where it is.\n\n" +
@@ -54,7 +54,7 @@ func (w *world) linkCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintln(w.err, pairs(link.Devices))
+				fmt.Fprintln(w.err, pairs(link))
 				address := fmt.Sprintf("%s%s#link=%s", printable.Line(server), path, link.Code)
 				if _, err = fmt.Fprintln(w.out, address); err != nil || !console {
 					return err

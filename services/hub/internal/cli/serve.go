@@ -32,6 +32,7 @@ import (
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/portowner"
 	"parley.internal/services/hub/internal/rest"
+	"parley.internal/services/hub/internal/signin"
 	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/cloudlog"
@@ -42,6 +43,7 @@ import (
 	"parley.internal/shared/ledger"
 	"parley.internal/shared/me"
 	"parley.internal/shared/op"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/push"
 	"parley.internal/shared/push/fcm"
 	"parley.internal/shared/store"
@@ -278,8 +280,12 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 			})
 			return out, err
 		}}
+	if at, err := passkeys.At(c.PublicURL); err == nil {
+		site.Passkeys = at.Origin
+	}
 	return s.Echo(func(e *echo.Echo) {
 		site.Mount(e)
+		byPasskey(a.Passkeys, authenticator).Mount(e)
 		(&answers.Site{Take: func(r *http.Request, in push.Answer) error {
 			return authenticator.Guard(r, func() error { return a.Signal.AnswerByToken(r.Context(), in) })
 		}}).Mount(e)
@@ -290,6 +296,25 @@ func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog
 			benchRoutes(e)
 		}
 	})
+}
+
+// byPasskey returns the routes of sign-ins with a passkey.
+func byPasskey(p *passkeys.Service, authenticator *auth.Authenticator) *signin.Site {
+	return &signin.Site{
+		Begin: func(r *http.Request) (out passkeys.ProveOutput, err error) {
+			if err := authenticator.Attempt(r); err != nil {
+				return out, err
+			}
+			return p.BeginSignIn(r.Context())
+		},
+		Finish: func(r *http.Request, in passkeys.Assertion) (out passkeys.SignIn, err error) {
+			err = authenticator.Guard(r, func() (err error) {
+				out, err = p.FinishSignIn(r.Context(), in)
+				return err
+			})
+			return out, err
+		},
+	}
 }
 
 // signIn returns the page's settings for Firebase sign-ins.

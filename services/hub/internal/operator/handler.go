@@ -13,6 +13,7 @@ import (
 	"parley.internal/services/hub/internal/doctor"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/team"
 )
 
@@ -76,6 +77,12 @@ func Handler(o Operator, dir, token string, tell func(call string)) http.Handler
 	})
 	handle(mux, "link", func(ctx context.Context, in linkInput) (keys.Link, error) {
 		return o.Link(ctx, in.User, in.Console)
+	})
+	handle(mux, "passkeys", func(ctx context.Context, in userInput) ([]passkeys.View, error) {
+		return o.Passkeys(ctx, in.User)
+	})
+	handle(mux, "discard-passkey", func(ctx context.Context, in revokeInput) (passkeys.View, error) {
+		return o.DiscardPasskey(ctx, in.User, in.ID)
 	})
 	handle(mux, "import-team", func(ctx context.Context, in importInput) (nothing, error) {
 		a := team.Archive{Config: in.Team.Config, Inboxes: in.Team.Inboxes, Tasks: in.Team.Tasks}

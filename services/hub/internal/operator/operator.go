@@ -14,6 +14,7 @@ import (
 	"parley.internal/shared/app"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
 	"parley.internal/shared/team"
@@ -26,6 +27,9 @@ type Operator interface {
 	Devices(ctx context.Context, user string) ([]keys.View, error)
 	Revoke(ctx context.Context, user, id string) (keys.View, error)
 	Link(ctx context.Context, user string, console bool) (keys.Link, error)
+	Passkeys(ctx context.Context, user string) ([]passkeys.View, error)
+	// DiscardPasskey removes a passkey, and revokes the keys that it made.
+	DiscardPasskey(ctx context.Context, user, id string) (passkeys.View, error)
 	// ImportTeam creates a team that a program leads, or people if the program is empty.
 	ImportTeam(ctx context.Context, user, program string, a team.Archive) error
 	ExportTeam(ctx context.Context, user, name string) (team.Archive, error)
@@ -89,6 +93,17 @@ func (l *Local) Revoke(ctx context.Context, user, id string) (keys.View, error) 
 // Link implements [Operator].
 func (l *Local) Link(ctx context.Context, user string, console bool) (keys.Link, error) {
 	return l.App.Keys.MakeLink(ctx, user, console)
+}
+
+// Passkeys implements [Operator].
+func (l *Local) Passkeys(ctx context.Context, user string) ([]passkeys.View, error) {
+	out, err := l.App.Passkeys.List(ctx, person(user), passkeys.ListInput{})
+	return out.Passkeys, err
+}
+
+// DiscardPasskey implements [Operator].
+func (l *Local) DiscardPasskey(ctx context.Context, user, id string) (passkeys.View, error) {
+	return l.App.Passkeys.Discard(ctx, user, id)
 }
 
 // ImportTeam implements [Operator].

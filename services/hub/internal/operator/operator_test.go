@@ -81,6 +81,8 @@ func TestTheServerAnswersAsTheStoreItself(t *testing.T) {
 		"no team":                 func(o operator.Operator) (any, error) { return o.ExportTeam(ctx, "ann", "none") },
 		"examine":                 func(o operator.Operator) (any, error) { return o.Examine(ctx, "whole") },
 		"another version's check": func(o operator.Operator) (any, error) { return o.Examine(ctx, "of the future") },
+		"passkeys":                func(o operator.Operator) (any, error) { return o.Passkeys(ctx, "ann") },
+		"no passkey":              func(o operator.Operator) (any, error) { return o.DiscardPasskey(ctx, "ann", "none") },
 		"no key":                  func(o operator.Operator) (any, error) { return o.Revoke(ctx, "ann", "none") },
 		"a bad user":              func(o operator.Operator) (any, error) { return o.Issue(ctx, "a b", keys.CreateInput{}) },
 		"no backup": func(o operator.Operator) (any, error) {

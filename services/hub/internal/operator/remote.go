@@ -12,6 +12,7 @@ import (
 
 	"parley.internal/services/hub/internal/doctor"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/passkeys"
 	"parley.internal/shared/team"
 )
 
@@ -92,6 +93,16 @@ func (r *Remote) Revoke(ctx context.Context, user, id string) (keys.View, error)
 // Link implements [Operator].
 func (r *Remote) Link(ctx context.Context, user string, console bool) (keys.Link, error) {
 	return call[keys.Link](ctx, r, "link", linkInput{user, console})
+}
+
+// Passkeys implements [Operator].
+func (r *Remote) Passkeys(ctx context.Context, user string) ([]passkeys.View, error) {
+	return call[[]passkeys.View](ctx, r, "passkeys", userInput{user})
+}
+
+// DiscardPasskey implements [Operator].
+func (r *Remote) DiscardPasskey(ctx context.Context, user, id string) (passkeys.View, error) {
+	return call[passkeys.View](ctx, r, "discard-passkey", revokeInput{user, id})
 }
 
 // ImportTeam implements [Operator].

@@ -33,8 +33,16 @@ type Site struct {
 	Limit func(*http.Request) error
 	// Firebase configures the sign-in with Firebase Auth, which is offered if its APIKey is set.
 	Firebase Firebase
+	// Passkeys is the origin at which passkeys work, empty if nowhere.
+	Passkeys string
 	// Now is the clock for the metadata of answers; nil means [time.Now].
 	Now func() time.Time
+}
+
+// settings are what the document tells the scripts.
+type settings struct {
+	Firebase
+	Passkeys string
 }
 
 // Firebase configures the sign-in by e-mail and password.
@@ -100,7 +108,7 @@ func (s Site) Mount(e *echo.Echo) {
 		f.TokenURL = strings.TrimRight(cmp.Or(f.TokenURL, "https://securetoken.googleapis.com"), "/")
 	}
 	var text bytes.Buffer
-	if err := html.Execute(&text, f); err != nil {
+	if err := html.Execute(&text, settings{f, s.Passkeys}); err != nil {
 		panic(err) // cannot happen: the template and its data are part of the program
 	}
 	policy := f.policy()

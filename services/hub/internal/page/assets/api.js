@@ -80,7 +80,7 @@ export function query(path, fields) {
 // ---- Sign-in
 
 const slot = 'parley.signIn';
-let user = remembered(); // {key, until, assurance} from a link, {refresh} from Firebase, or null
+let user = remembered(); // {key, until, assurance} from a link or a passkey, {refresh} from Firebase, or null
 let token = ''; // Firebase's ID token
 let code = ''; // of a link that has not been redeemed
 let redeeming = null, refreshing = null; // the calls in flight
@@ -88,7 +88,7 @@ let redeeming = null, refreshing = null; // the calls in flight
 export const signedIn = () => !!user;
 export const hasCode = () => !!code;
 // isDevice: the sign-in is as good as a paired device.
-export const isDevice = () => !!user?.refresh || user?.assurance === 'device';
+export const isDevice = () => !!user?.refresh || ['device', 'passkey'].includes(user?.assurance);
 
 function remembered() {
   try {
@@ -155,7 +155,7 @@ export const redeem = () => redeeming ??= redeemOnce().finally(() => { redeeming
 async function redeemOnce() {
   try {
     const init = json({ code });
-    if (user?.assurance === 'device') init.headers.Authorization = `Bearer ${user.key}`;
+    if (user?.key && isDevice()) init.headers.Authorization = `Bearer ${user.key}`;
     const { data } = await request('/v1/links/redeem', init);
     remember({ key: data.key, until: data.expiresAt, assurance: data.assurance });
   } catch (e) {
@@ -164,6 +164,13 @@ async function redeemOnce() {
     if (!user) throw new Fault(401, e.message);
   }
   code = '';
+}
+
+// byPasskey signs in with what use makes of the server's request: the signature of a passkey.
+export async function byPasskey(use) {
+  const { data: begun } = await request('/v1/passkeys/sign-in/begin', { method: 'POST' });
+  const { data } = await request('/v1/passkeys/sign-in/finish', json({ credential: await use(begun.request) }));
+  remember({ key: data.key, until: data.expiresAt, assurance: data.assurance });
 }
 
 // byPassword signs in with Firebase.

@@ -4,6 +4,7 @@ import { api, byPassword, Fault, hasCode, hasFirebase, hooks, isDevice, readAgai
   from '/assets/api.js';
 import { ask, toast } from '/assets/dialog.js';
 import { keys } from '/assets/keyboard.js';
+import { can, elsewhere, place, signIn } from '/assets/passkey.js';
 import { resume, pause, paused } from '/assets/pause.js';
 
 // routes are the addresses of the views: the module of each, and the parts of the address that it takes.
@@ -223,6 +224,10 @@ function askSignIn(why) {
   cursor = '';
   $('by-password').hidden = !hasFirebase();
   $('by-link').hidden = hasFirebase();
+  $('by-passkey').hidden = !can();
+  $('passkey-there').hidden = !elsewhere();
+  if (elsewhere()) $('passkey-place').href = place + location.pathname;
+  set('passkey-place', place);
   set('note', '');
   fault('');
   $('nav').hidden = $('halt').hidden = $('to-search').hidden = true;
@@ -285,9 +290,19 @@ $('by-password').addEventListener('submit', async event => {
   } catch (e) { set('why', e.message); }
   event.submitter.disabled = false;
 });
+$('use-passkey').addEventListener('click', async event => {
+  const button = event.currentTarget;
+  button.disabled = true;
+  set('why', '');
+  try {
+    await signIn();
+    start();
+  } catch (e) { set('why', e.message); }
+  button.disabled = false;
+});
 $('pair').addEventListener('click', pair);
 $('sign-out').addEventListener('click', async () => {
-  if (!await ask({ title: 'Sign out?', text: 'This browser needs a new link to sign in again.', confirm: 'Sign out' })) return;
+  if (!await ask({ title: 'Sign out?', text: 'This browser needs a passkey or a new link to sign in again.', confirm: 'Sign out' })) return;
   await import('/assets/bell.js').then(bell => bell.silence()).catch(() => {}); // a push to it ends the device too
   signOut();
   location.reload(); // removes all displayed data

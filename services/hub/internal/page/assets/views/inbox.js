@@ -91,11 +91,12 @@ class Inbox extends View {
     const box = h('li', { class: `card${q.priority === 'high' ? ' urgent' : ''}`, 'data-item': true }, this.head(q, ''),
       h('h3', {}, h('a', { href: `/q/${encodeURIComponent(q.id)}`, dir: 'auto' }, q.question)));
     if (q.context) box.append(h('div', { class: 'clamp' }, markdown(q.context)));
-    const options = (q.options || []).filter(o => o.trim());
+    const asks = q.assurance === 'passkey'; // on its page, where the person is asked
+    const options = asks ? [] : (q.options || []).filter(o => o.trim());
     const row = h('div', { class: 'choices' });
     const offer = () => row.replaceChildren(...(options.length ? options.map((o, n) => h('button', { type: 'button', dir: 'auto',
       class: 'option', 'data-act': n === 0, onclick: () => this.answer(q, o, row, offer) }, o)) :
-      [h('a', { class: 'button', 'data-act': true, href: `/q/${encodeURIComponent(q.id)}` }, 'Answer…')]),
+      [h('a', { class: 'button', 'data-act': true, href: `/q/${encodeURIComponent(q.id)}` }, asks ? 'Answer with a passkey…' : 'Answer…')]),
     ...(options.length ? [h('a', { class: 'button quiet', href: `/q/${encodeURIComponent(q.id)}` }, 'In other words…')] : []));
     if (wait) this.count(q, row, offer);
     else offer();

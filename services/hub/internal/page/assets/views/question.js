@@ -2,6 +2,7 @@
 import { $, capital, h, now, said, set, span, when } from '/assets/dom.js';
 import { api, Fault, isDevice } from '/assets/api.js';
 import { markdown } from '/assets/markdown.js';
+import { answer, can, elsewhere, place, there } from '/assets/passkey.js';
 
 export const name = 'parley-question';
 
@@ -86,9 +87,22 @@ class Question extends HTMLElement {
   // guard says whether this browser may answer, where not every one may.
   guard() {
     if (!this.isConnected || !this.firstChild) return;
-    $('guarded').hidden = this.task?.question?.assurance !== 'device' || this.task.status !== 'created' || this.ended;
+    const demanded = this.task?.question?.assurance;
+    $('guarded').hidden = !['device', 'passkey'].includes(demanded) || this.task.status !== 'created' || this.ended;
+    if (demanded === 'passkey') return this.guardPasskey();
     set('guarded', isDevice() ? 'Only a paired device may answer this. This browser is one.' :
       'Only a paired device may answer this, and this browser is none. Open it on a paired one.');
+  }
+
+  // guardPasskey says how a question that demands a passkey is answered here, or where it is.
+  guardPasskey() {
+    const words = can() ? ['Sending asks for your passkey: nothing else answers this.'] :
+      elsewhere() ? ['Only a passkey answers this, and passkeys work at ', h('code', {}, place), '. ',
+        h('button', { type: 'button', onclick: event => there().catch(e => event.target.replaceWith(e.message)) }, 'Open it there')] :
+        ['Only a passkey answers this, and this browser has none here. Open it in one that has.'];
+    if ($('guarded').dataset.for === words[0]) return;
+    $('guarded').dataset.for = words[0];
+    $('guarded').replaceChildren(...words);
   }
 
   showQuestion(q) {
@@ -135,7 +149,7 @@ class Question extends HTMLElement {
     if (r.status === 'expired') return this.finish('This question expired without an answer');
     const mine = r.response === this.sent;
     this.finish(this.waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
-    const how = { device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
+    const how = { passkey: ' · with a passkey', device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
     $('left').replaceChildren(when(r.answeredAt) || '', `${r.answeredBy ? ` · by ${r.answeredBy}` : ''}${how}`);
     this.guard();
     set('standing', r.response);
@@ -185,7 +199,8 @@ class Question extends HTMLElement {
     set('refused', '');
     this.redraw();
     try {
-      this.showEnd(await api(`/v1/questions/${this.arg}/answer`, { body: { response: this.sent } }));
+      const passkey = this.task.question.assurance === 'passkey';
+      this.showEnd(await (passkey ? answer(this.arg, this.sent) : api(`/v1/questions/${this.arg}/answer`, { body: { response: this.sent } })));
     } catch (e) {
       await this.showError(e);
     }
@@ -200,7 +215,7 @@ class Question extends HTMLElement {
     if (e.status === 409) {
       try {
         this.showEnd(await api(`/v1/questions/${this.arg}/response`));
-        e = new Fault(503, 'The question is being changed.');
+        if (this.task.question.assurance !== 'passkey') e = new Fault(503, 'The question is being changed.');
       } catch (f) { e = f; }
     }
     if (this.ended) return;

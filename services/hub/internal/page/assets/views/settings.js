@@ -5,35 +5,40 @@ import { View } from '/assets/view.js';
 import { ask } from '/assets/dialog.js';
 import { revoke } from '/assets/people.js';
 import { tag } from '/assets/views/settings-devices.js';
+import { passkeysTag } from '/assets/views/settings-passkeys.js';
 import { whatRings } from '/assets/views/settings-rings.js';
 
 export const name = 'parley-settings';
 
 class Settings extends View {
-  kinds = ['key', 'device'];
+  kinds = ['key', 'device', 'passkey'];
   title = 'Settings';
 
   async load(signal) {
     const get = path => api(path, { signal });
-    const [keys, devices, rings, me] = await Promise.all([get('/v1/keys?limit=100'), get('/v1/devices?limit=100'),
-      get('/v1/settings/notifications'), get('/v1/me')]);
-    return { keys: keys.keys, devices: devices.devices, rings, me };
+    const [keys, devices, rings, me, passkeys] = await Promise.all([get('/v1/keys?limit=100'), get('/v1/devices?limit=100'),
+      get('/v1/settings/notifications'), get('/v1/me'), get('/v1/passkeys')]);
+    return { keys: keys.keys, devices: devices.devices, rings, me, passkeys };
   }
 
-  draw({ keys, devices, rings, me }) {
+  draw({ keys, devices, rings, me, passkeys }) {
     if (!this.firstChild) this.build(rings, me);
     const use = keys.filter(k => !k.revokedAt && !(Date.parse(k.expiresAt) < Date.now()));
     list(this.querySelector('#keys'), use, k => this.key(k, k.id === me.keyId));
     this.devices.draw(devices, rings, me);
+    this.passkeys.draw(passkeys);
   }
 
   build(rings, me) {
     const may = !me.scopes.includes('console');
     this.devices = h(tag, { onchanged: () => this.update() });
     this.devices.connectedCallback();
+    this.passkeys = h(passkeysTag, { onchanged: () => this.update() });
+    this.passkeys.connectedCallback();
     this.append(h('h1', {}, 'Settings'),
       h('section', {}, this.devices),
       h('section', {}, h('h2', {}, 'What rings'), whatRings(rings)),
+      h('section', {}, this.passkeys),
       h('section', {}, h('div', { class: 'top' }, h('h2', {}, 'Keys'),
         may && h('button', { type: 'button', 'data-new': true, onclick: () => this.make() }, 'New key')),
         !may && h('p', { class: 'faint' }, 'This browser makes no keys: ',
