@@ -121,6 +121,7 @@ func TestThoseWhoWaitAreServedInTheOrderOfTheirArrival(t *testing.T) {
 		const n = 5
 		ends, _ := q.wait(t.Context(), n, beta)
 		for i := range n {
+			q.lines.AwaitIdle(t.Context()) // the first in the line has looked: it waits
 			q.create(alpha, CreateInput{Title: fmt.Sprint(i), Target: "beta"})
 			if w := <-ends; w.n != i || w.task != fmt.Sprint(i) {
 				t.Errorf("task %d woke waiter %d with %q", i, w.n, w.task)

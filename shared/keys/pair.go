@@ -247,7 +247,7 @@ func (s *Service) waits(ctx context.Context, c identity.Caller, userCode string)
 	return code, pairing{}, err
 }
 
-// GetPairing returns who asks by a user code, and what the key would be. Codes that are wrong are NotFound, and limited.
+// GetPairing returns the machine that asks by a user code, and the key that it would get. Codes that are wrong are NotFound, and limited.
 func (s *Service) GetPairing(ctx context.Context, c identity.Caller, in PairingInput) (PairingView, error) {
 	code, p, err := s.waits(ctx, c, in.UserCode)
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *Service) freeProgram(ctx context.Context, user, name string) (string, e
 
 // ApprovePairing lets the device collect a key of the caller's user. A program that is left out is the requested one, or
 // the next free name. A pairing that was decided about, or has expired, is Precondition; a program or scopes that an agent
-// may not have are Invalid, and what the caller's key does not have is Forbidden.
+// may not have are Invalid, and scopes that the caller's key does not have are Forbidden.
 func (s *Service) ApprovePairing(ctx context.Context, c identity.Caller, in ApprovePairingInput) (PairingView, error) {
 	code, p, err := s.waits(ctx, c, in.UserCode)
 	if err != nil {

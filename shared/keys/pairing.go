@@ -33,13 +33,13 @@ type pairing struct {
 	State    pairingState `json:"state"`
 	// DecidedBy is the user of the person who approved or denied.
 	DecidedBy string `json:"decidedBy,omitempty"`
-	// Grant is what was approved.
+	// Grant is the approved key.
 	Grant *grant `json:"grant,omitempty"`
 	// CollectedAt is when the key was first handed out.
 	CollectedAt time.Time `json:"collectedAt,omitzero"`
 }
 
-// grant is what a person approved: the key that the device will collect, and who approved it how.
+// grant is the approval of a person: the key that the device will collect, the approver, and the assurance.
 type grant struct {
 	Program string   `json:"program"`
 	Scopes  []string `json:"scopes"`
@@ -153,7 +153,7 @@ func newUserCode() string {
 // shownCode returns a user code as people read it.
 func shownCode(code string) string { return code[:4] + "-" + code[4:] }
 
-// parseUserCode returns a user code from what a person wrote: its case, hyphens and spaces do not matter.
+// parseUserCode returns a user code from the text of a person: its case, hyphens and spaces do not matter.
 func parseUserCode(text string) (code string, err error) {
 	code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(text))
 	if len(code) != userCodeLength || strings.Trim(code, userCodeLetters) != "" {

@@ -194,7 +194,7 @@ func (o *Op) build(in, out reflect.Type) error {
 func (o *Op) ServedIn(set string) bool { return o.Toolset == set || slices.Contains(o.Also, set) }
 
 // adds reports whether a call may add something that stays. The operations for people and administrators alone add
-// little, and must work when agents have filled the storage; what is open belongs to no user.
+// little, and must work when agents have filled the storage; operations that are open belong to no user.
 func (o *Op) adds() bool { return (o.Creates || o.Grows) && o.For == Anyone && !o.Open }
 
 // Routes returns the route of the operation, followed by its compatibility routes.

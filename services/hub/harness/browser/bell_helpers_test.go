@@ -38,6 +38,7 @@ type rung struct {
 	db      *store.DB
 	service *webpushtest.Server
 	sub     webpushtest.Subscription
+	last    string // the push that was delivered last
 }
 
 func newRung(t *testing.T, db *store.DB, o hubtest.Options) *rung {
@@ -135,6 +136,7 @@ func (r *rung) pushed(id string) string {
 // deliver gives the worker a push, as the browser does.
 func (r *rung) deliver(b *tab, text string) {
 	r.t.Helper()
+	r.last = text
 	found := make(chan serviceworker.RegistrationID, 10)
 	hubtest.Must(r.t, chromedp.Listen(b.ctx, func(event any) {
 		if e, ok := event.(*serviceworker.EventWorkerRegistrationUpdated); ok {
@@ -180,8 +182,24 @@ type notice struct {
 	Actions          []struct{ Action, Title string }
 }
 
-// shows waits until the browser shows a notification with a title, and returns all that it shows.
+// shows waits until the browser shows a notification with a title, and returns all that it shows. A push is delivered at
+// least once: the last one is delivered again where a busy machine's browser has shown nothing of it, and rings once.
 func (r *rung) shows(b *tab, title string) []notice {
+	r.t.Helper()
+	out := r.shown(b, title)
+	if len(out) == 0 {
+		r.t.Logf("the push of %q is delivered again", title)
+		r.deliver(b, r.last)
+		out = r.shown(b, title)
+	}
+	if len(out) == 0 {
+		r.t.Fatalf("no notification has the title %q", title)
+	}
+	return out
+}
+
+// shown returns the notifications of the browser once one has a title, and none if that takes too long.
+func (r *rung) shown(b *tab, title string) []notice {
 	r.t.Helper()
 	text := eval[string](b, fmt.Sprintf(`(async () => {
 		const r = await navigator.serviceWorker.ready;
@@ -194,9 +212,6 @@ func (r *rung) shows(b *tab, title string) []notice {
 	})()`, title))
 	var out []notice
 	hubtest.Must(r.t, json.Unmarshal([]byte(text), &out))
-	if len(out) == 0 {
-		r.t.Fatalf("no notification has the title %q", title)
-	}
 	return out
 }
 

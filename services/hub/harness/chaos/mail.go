@@ -33,7 +33,7 @@ type message struct {
 	Again       bool
 }
 
-// receipts are those that an agent has got for what it read, and has not passed on yet. They are safe for concurrent use;
+// receipts are those that an agent has got for mail that it read, and has not passed on yet. They are safe for concurrent use;
 // the zero value has none.
 type receipts struct {
 	mu   sync.Mutex

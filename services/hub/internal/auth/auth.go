@@ -113,11 +113,11 @@ func entry[V any](all *lru.Cache[string, V], key string, make func() V) V {
 // ErrNoKey is the cause of the fault of a request without a key.
 var ErrNoKey = errors.New("no key")
 
-// Caller returns the caller of a request, with its address and the session that the header [identity.SessionHeader] names. It fails with
-// Unauthenticated if the key is missing (the cause is [ErrNoKey]) or bad; with Forbidden if a sign-in is good and its
-// person is not admitted, or if the session is another program's; with Invalid if the session is malformed; with
-// Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones; and
-// with the fault of [Keys] if a look-up fails.
+// Caller returns the caller of a request, with its address and the session that the header [identity.SessionHeader] names.
+// It fails with Unauthenticated if the key is missing (the cause is [ErrNoKey]) or bad; with Forbidden if a sign-in is
+// good and its person is not admitted, or if the session is another program's; with Invalid if the session is malformed;
+// with Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones;
+// and with the fault of [Keys] if a look-up fails.
 func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	secret, err := bearer(r)
 	if err != nil {

@@ -27,7 +27,7 @@ type Service struct {
 	// Program is the absolute path of this program, and Args are its arguments.
 	Program string
 	Args    []string
-	// Run runs a program and returns its output. The error of a program that failed holds what it wrote.
+	// Run runs a program and returns its output. The error of a program that failed holds its output.
 	Run func(ctx context.Context, name string, args ...string) (string, error)
 }
 

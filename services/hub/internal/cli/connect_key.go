@@ -150,7 +150,8 @@ func (j *connector) givenKey(ctx context.Context, h *human) (out keys.CreateOutp
 		CreatedAt: h.now()}}, true, nil
 }
 
-// makeKey makes a key of the agent's own with that of the person, or asks for one where this machine has none, and returns it and the server's URL.
+// makeKey makes a key of the agent's own with that of the person, or asks for one where this machine has none, and returns
+// it and the server's URL.
 func (j *connector) makeKey(ctx context.Context, c connect.Client, old connection.Connection) (keys.CreateOutput, string, error) {
 	h, err := j.f.human()
 	if none := (*noKeyError)(nil); errors.As(err, &none) && j.given() != "" {

@@ -8,7 +8,7 @@ import (
 	"parley.internal/services/hub/internal/checkout/snapshot"
 )
 
-// kept is the time for which it is kept who has changed a file. A command that runs longer is compared without it.
+// kept is the time for which the author of a change is remembered. A command that runs longer is compared without it.
 const kept = time.Hour
 
 // authors knows which files of the worktrees of this machine were changed by whom, and when, so that nobody is taken for the

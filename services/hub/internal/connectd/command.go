@@ -41,7 +41,7 @@ type changes struct {
 	files []string
 }
 
-// follow begins and ends what is known of the session's commands and edits at an event. The caller holds the session.
+// follow begins and ends the records of the session's commands and edits at an event. The caller holds the session.
 func (s *session) follow(call hook.Call, at time.Time) {
 	switch call.Kind {
 	case hook.Before:
@@ -141,7 +141,7 @@ func (d *Daemon) patient(root string, look func() error) error {
 	return err
 }
 
-// compare finds out what a command that is over has changed, beside the answer to the hook. The caller holds the session.
+// compare finds the files that a command which is over has changed, beside the answer to the hook. The caller holds the session.
 func (s *session) compare(use string) {
 	c := s.commands[use]
 	if c == nil {

@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer local.Release(lock)
 	if o.Linger == 0 {
 		o.Linger = linger
 	}

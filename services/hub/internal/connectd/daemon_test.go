@@ -32,6 +32,9 @@ func daemon(t *testing.T, m *hooktest.Machine, o connectd.Options) (stop func())
 	}
 	go func() { done <- connectd.Run(ctx, o) }()
 	hooktest.Eventually(t, "no daemon", func() bool {
+		if len(done) != 0 {
+			t.Fatalf("the daemon ends at once: %v", <-done)
+		}
 		_, err := connectd.Status(t.Context(), m.Getenv)
 		return err == nil
 	})

@@ -58,7 +58,7 @@ type session struct {
 	dead           bool      // the session is forgotten; another takes its place
 
 	// commands are the calls of a shell that run, by the client's ids. comparing counts those that are over and are compared,
-	// compared is closed when there is none any more, and changes are what the server is to know.
+	// compared is closed when there is none any more, and changes are the files that the server is to know of.
 	commands  map[string]*command
 	comparing int
 	compared  chan struct{}

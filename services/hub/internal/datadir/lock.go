@@ -164,7 +164,7 @@ func (l *Lock) Dir() string { return l.dir }
 
 // Release gives the directory to others.
 func (l *Lock) Release() error {
-	return errors.Join(l.file.Truncate(0), l.file.Close())
+	return errors.Join(l.file.Truncate(0), filelock.Release(l.file))
 }
 
 // cleanUp removes the socket of the process that had the directory before, if it was killed. One elsewhere that answers is

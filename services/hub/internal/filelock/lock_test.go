@@ -9,7 +9,7 @@ import (
 	"parley.internal/services/hub/internal/filelock"
 )
 
-func TestOneHasALockUntilItsFileIsClosed(t *testing.T) {
+func TestOneHasALockUntilItReleasesIt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {
@@ -27,7 +27,7 @@ func TestOneHasALockUntilItsFileIsClosed(t *testing.T) {
 	if err := filelock.Try(second); !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("the second has it too: %v", err)
 	}
-	if err := first.Close(); err != nil {
+	if err := filelock.Release(first); err != nil {
 		t.Fatal(err)
 	}
 	if err := filelock.Try(second); err != nil {

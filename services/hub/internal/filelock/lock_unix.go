@@ -21,3 +21,10 @@ func Try(f *os.File) error {
 		return err
 	}
 }
+
+// Release releases the lock of a file and closes it. A close alone would leave the lock to a program that another goroutine
+// starts at this moment, which has a copy of each open file until its own text runs.
+func Release(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	return errors.Join(err, f.Close())
+}

@@ -17,3 +17,6 @@ func Try(f *os.File) error {
 	}
 	return err
 }
+
+// Release releases the lock of a file and closes it.
+func Release(f *os.File) error { return f.Close() }

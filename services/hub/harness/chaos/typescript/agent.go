@@ -113,7 +113,7 @@ func (a *Agent) Call(ctx context.Context, c Call) (Answer, error) {
 	}
 }
 
-// Close ends the process, and returns what it wrote if it failed.
+// Close ends the process, and returns its output if it failed.
 func (a *Agent) Close() error {
 	_ = a.in.Close() // the process may have ended
 	<-a.ended

@@ -65,7 +65,7 @@ type Answer struct {
 	Headers map[string]string
 	Body    string
 	Failed  string
-	// Result is what the SDK made of it, nil where it has thrown Error.
+	// Result is the SDK's reading of it, nil where it has thrown Error.
 	Result *struct{ IsError bool }
 	Error  string
 	// GaveUp says that the SDK has given up the call, and Unconnected that it got no connection for it.

@@ -23,8 +23,8 @@ const (
 // Grain is how far the times of files are behind the clock.
 const Grain = 10 * time.Millisecond
 
-// Snapshot is what is known of a worktree at the beginning of a command. The zero value of what Take fills in stands for a
-// worktree that nobody looked at: what the command has changed is then what was changed since.
+// Snapshot is the state of a worktree at the beginning of a command. The zero value of the fields that Take fills in stands
+// for a worktree that nobody looked at: all files changed since then count as changed by the command.
 type Snapshot struct {
 	// Root is the directory of the worktree, and Since the time at which the command began.
 	Root  string
@@ -48,8 +48,7 @@ type file struct {
 	read bool // whether sum is known
 }
 
-// Take looks at the worktree. It may be called when the command runs already: what was changed meanwhile counts as changed by
-// it. A Head that is known is kept.
+// Take looks at the worktree. It may be called when the command runs already: files changed meanwhile count as changed by it. A Head that is known is kept.
 func (s *Snapshot) Take(ctx context.Context) error {
 	settings, err := withoutFilters(ctx, s.Root)
 	if err != nil {

@@ -71,7 +71,7 @@ func (w *tree) older() {
 	}
 }
 
-// changed returns what a command has changed. It is begun before the snapshot is taken where it runs early.
+// changed returns the files that a command has changed. It is begun before the snapshot is taken where it runs early.
 func (w *tree) changed(command func(), early bool) []string {
 	w.Helper()
 	s := snapshot.Snapshot{Root: w.root, Since: time.Now()}

@@ -36,7 +36,7 @@ func (p Place) Hold(id string, deadline time.Time) (*Held, error) {
 		if err = flock(f); err == nil && current(f, path) {
 			return &Held{f}, nil
 		}
-		_ = f.Close()
+		_ = Release(f)
 		if err != nil && !errors.Is(err, ErrHeld) {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func current(f *os.File, path string) bool {
 }
 
 // Release ends the possession.
-func (h *Held) Release() { _ = h.lock.Close() }
+func (h *Held) Release() { _ = Release(h.lock) }
 
 // Load reads a session's state into v. Without a state, or with one that cannot be read, v stays as it is.
 func (p Place) Load(id string, v any) bool {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTheBellOfATerminalIsRungAndNothingElse starts this test in a pseudo terminal of script(1), which finds its terminal and
-// rings it; what script records is what the terminal was given.
+// rings it; script records the bytes that the terminal was given.
 func TestTheBellOfATerminalIsRungAndNothingElse(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("PARLEY_TEST_RING") != "" {

@@ -57,7 +57,7 @@ func (r Repository) Head() string {
 	return line
 }
 
-// head returns what the worktree's file HEAD says.
+// head returns the content of the worktree's file HEAD.
 func (r Repository) head() string {
 	if r.Common == "" {
 		return ""

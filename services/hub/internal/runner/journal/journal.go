@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parley.internal/services/hub/internal/filelock"
 )
 
 // Record is the state of a process that the runner claimed.
@@ -84,7 +86,7 @@ func lockFile(lock *os.File) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for try := 1; ; try++ {
-		err := tryLock(lock)
+		err := filelock.Try(lock)
 		if err == nil || try == 20 {
 			return err
 		}
@@ -223,8 +225,7 @@ func (j *Journal) All() ([]Record, error) {
 
 // Close unlocks the directory.
 func (j *Journal) Close() error {
-	// Closing the file is not enough: a process that is just being started may have inherited it.
-	return errors.Join(unlock(j.lock), j.lock.Close())
+	return filelock.Release(j.lock)
 }
 
 // Write replaces a file atomically.
