@@ -19,7 +19,8 @@ HARNESS     := services/hub/harness
 # The module that makes the artifacts of a release. It is not in the workspace: nothing that ships needs its modules.
 DIST        := tools/dist
 VERSION     := $(shell .ci/version)
-LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
+CLI         := parley.internal/services/hub/internal/cli
+LDFLAGS     := -s -w -X $(CLI).Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more tests and packages
@@ -78,13 +79,18 @@ sbom: build
 			../../../bin/parley | ../../../bin/sbom -o ../../../bin/parley.cdx.json
 
 # The artifacts have the time of the last commit. DIST_URL is where releases will be: an artifact is at
-# DIST_URL/VERSION/NAME. DIST_ONLY names some platforms, such as linux/amd64,darwin/arm64.
+# DIST_URL/VERSION/NAME, and latest.json at DIST_URL itself, which the programs then know. DIST_NOTES is the address of a
+# page about the release. DIST_ONLY names some platforms, such as linux/amd64,darwin/arm64.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-DIST_URL ?= https://parley.example.org/releases
+DIST_EXAMPLE := https://parley.example.org/releases
+DIST_URL ?= $(DIST_EXAMPLE)
+DIST_NOTES ?=
 DIST_ONLY ?=
+DIST_FLAGS = $(LDFLAGS)$(if $(filter-out $(DIST_EXAMPLE),$(DIST_URL)), -X $(CLI).Releases=$(patsubst %/,%,$(DIST_URL))/latest.json)
 dist: go
-	cd $(DIST) && GOWORK=off go run . -root ../.. -out ../../dist -version '$(VERSION)' -ldflags '$(LDFLAGS)' \
-		-commit "$$(git rev-parse HEAD)" -time '$(SOURCE_DATE_EPOCH)' -url '$(DIST_URL)' -only '$(DIST_ONLY)'
+	cd $(DIST) && GOWORK=off go run . -root ../.. -out ../../dist -version '$(VERSION)' -ldflags '$(DIST_FLAGS)' \
+		-commit "$$(git rev-parse HEAD)" -time '$(SOURCE_DATE_EPOCH)' -url '$(DIST_URL)' -notes '$(DIST_NOTES)' \
+		-only '$(DIST_ONLY)'
 
 # One archive for all functions, the same bytes from the same sources.
 functions-zip:
