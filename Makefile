@@ -11,6 +11,7 @@
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
 # make scale     lets 1,000 agents work with one server on the embedded store for ten minutes
+# make clients   generates the typed clients for TypeScript and Python in bin/clients, and checks their types
 # Other targets: screenshots, build, sbom, lock, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub services/hub/harness functions
@@ -29,8 +30,8 @@ PARALLEL    := -p 4 -parallel 8
 # make lint vets all packages, and no test reads the debug information of its binary.
 QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
-# TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
-PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
+# TypeScript SDKs, the generated clients, the Firebase Auth emulator, and servers that are killed or measured under load.
+PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|clients|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, like the programs that ship.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -44,7 +45,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run demo screenshots build sbom dist test attack proof setup chromium zsh security emulator functions-zip generate \
+.PHONY: run demo screenshots build sbom clients dist test attack proof setup chromium zsh security emulator functions-zip generate \
 	lint bench chaos scale conformance clean
 
 run: build
@@ -92,6 +93,11 @@ dist: go
 		-commit "$$(git rev-parse HEAD)" -time '$(SOURCE_DATE_EPOCH)' -url '$(DIST_URL)' -notes '$(DIST_NOTES)' \
 		-only '$(DIST_ONLY)'
 
+# The types of both clients are those of the OpenAPI document of these sources.
+clients: go $(HARNESS)/clients/node_modules/.installed
+	cd $(HARNESS) && GOWORK=off go run ./cmd/openapi -o ../../../bin/clients/openapi.json -version '$(VERSION)'
+	node $(HARNESS)/clients/generate.mjs bin/clients/openapi.json bin/clients
+
 # One archive for all functions, the same bytes from the same sources.
 functions-zip:
 	@mkdir -p bin
@@ -101,7 +107,8 @@ emulator:
 	cd functions && go run ./cmd/emulator
 
 setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
-	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium zsh
+	$(HARNESS)/clients/node_modules/.installed $(HARNESS)/e2e/node_modules/.installed \
+	$(HARNESS)/firebase/node_modules/.installed chromium zsh
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -224,4 +231,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin dist $(foreach d,agents browser e2e firebase conformance,$(HARNESS)/$d/node_modules)
+	rm -rf bin dist $(foreach d,agents browser clients e2e firebase conformance,$(HARNESS)/$d/node_modules)
