@@ -30,8 +30,8 @@ PARALLEL    := -p 4 -parallel 8
 # make lint vets all packages, and no test reads the debug information of its binary.
 QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
-# TypeScript SDKs, the generated clients, the Firebase Auth emulator, and servers that are killed or measured under load.
-PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|clients|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
+# TypeScript SDKs, the generated clients, Caddy, the Firebase Auth emulator, and servers that are killed or measured under load.
+PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|clients|cmd/bench|cmd/scale|e2e|firebase|hook|proxy|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, like the programs that ship.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -108,7 +108,7 @@ emulator:
 
 setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
 	$(HARNESS)/clients/node_modules/.installed $(HARNESS)/e2e/node_modules/.installed \
-	$(HARNESS)/firebase/node_modules/.installed chromium zsh
+	$(HARNESS)/firebase/node_modules/.installed chromium zsh bin/debian/usr/bin/caddy
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -118,6 +118,16 @@ chromium:
 		$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
 	fi; \
 	echo "Chromium is missing and could not be installed: the browser tests of the page are skipped"
+
+# The Caddyfile is tested with Debian's Caddy, which is unpacked here and not installed: nothing starts by itself.
+bin/debian/usr/bin/caddy:
+	@command -v caddy >/dev/null && exit 0; \
+	if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then \
+		mkdir -p bin/debian && cd bin/debian && rm -f caddy_*.deb && \
+		{ apt-get download -qq caddy 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get download -qq caddy; }; } && \
+		dpkg -x caddy_*.deb . && rm -f caddy_*.deb && touch usr/bin/caddy && exit 0; \
+	fi; \
+	echo "Caddy is missing and could not be downloaded: the Caddyfile is not tested"
 
 # Blocks of the pages for a shell are tested in zsh too.
 zsh:
