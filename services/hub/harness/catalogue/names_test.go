@@ -85,6 +85,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
 	{"services/hub/harness/chaos/typescript", "typescript_test.go", "the SDKs call tools of a real catalogue"},
+	{"services/hub/harness/proxy", "proxy_test.go", "a list of tools through a proxy has this one"},
 	{"services/hub/harness/cmd/bench", "neighbours.go operations.go search.go wake.go", "the load that is measured"},
 	{"services/hub/harness/scale", "agent.go reader.go", "the load of many agents"},
 	{"services/hub/harness/catalogue", "names_test.go", "the name of this operation is a word of the language"},
