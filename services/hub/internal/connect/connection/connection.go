@@ -55,6 +55,8 @@ type Permissions struct {
 	// "Bash(git status*)". Deny wins.
 	Allow []string `json:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Assurance is the assurance that an answer needs. Empty stands for paired: a device, once the person has paired one.
+	Assurance string `json:"assurance,omitempty"`
 }
 
 // Wake are the rules for waking an idle agent. Zero fields stand for the defaults.
