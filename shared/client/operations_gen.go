@@ -13,6 +13,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
+	"parley.internal/shared/hook"
 	"parley.internal/shared/hook/wire"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
@@ -501,6 +502,10 @@ var operations = map[string]Operation{
 	"wait_hook": {
 		Name: "wait_hook", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"POST /v1/hook/wait"},
+	},
+	"list_clients": {
+		Name: "list_clients", Effect: op.Read,
+		Routes: []string{"GET /v1/clients"},
 	},
 }
 
@@ -1416,4 +1421,12 @@ func (c *Client) HookEvent(ctx context.Context, in wire.HookInput) (wire.HookOut
 // answer, and who may wake their agents for it. It marks nothing as read.
 func (c *Client) WaitHook(ctx context.Context, in wire.WaitInput) (wire.WaitOutput, error) {
 	return call[wire.WaitOutput](ctx, c, "wait_hook", in)
+}
+
+// ListClients calls list_clients (GET /v1/clients).
+//
+// For people: where the sessions run whose clients have Parley's hooks, and by which rules the permission requests
+// of each are answered. Newest first.
+func (c *Client) ListClients(ctx context.Context, in hook.ClientsInput) (hook.ClientsOutput, error) {
+	return call[hook.ClientsOutput](ctx, c, "list_clients", in)
 }

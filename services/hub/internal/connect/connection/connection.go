@@ -2,6 +2,7 @@ package connection
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -58,6 +59,9 @@ type Permissions struct {
 	// Assurance is the assurance that an answer needs. Empty stands for paired: a device, once the person has paired one.
 	Assurance string `json:"assurance,omitempty"`
 }
+
+// Asked returns the assurance that an answer needs.
+func (p Permissions) Asked() string { return cmp.Or(p.Assurance, "paired") }
 
 // Wake are the rules for waking an idle agent. Zero fields stand for the defaults.
 type Wake struct {

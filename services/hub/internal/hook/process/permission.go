@@ -1,7 +1,6 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -80,7 +79,7 @@ func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, wh
 	end, _ := ctx.Deadline()
 	left := func() time.Duration { return max(0, min(oneWait, time.Until(end)-time.Second)) }
 	a, err := hub.Ask(ctx, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
-		Assurance: cmp.Or(p.conn.Permissions.Assurance, "paired"),
+		Assurance: p.conn.Permissions.Asked(),
 		TTL:       int64(time.Until(end).Seconds()) + 1})
 	for err == nil && a.Status == "pending" && ctx.Err() == nil {
 		id := a.QuestionID
