@@ -102,7 +102,7 @@ func hookCases() op.Cases {
 		{Name: "too many bytes", In: `{"version":1,"client":"claude","event":"tool","thread":"t","maxBytes":4097}`,
 			Path: "maxBytes", Words: "must be at most 4096"},
 		{Name: "a pattern that is too long", In: `{"version":1,"client":"c","event":"start","thread":"t","permissions":{"on":true,"allow":["` +
-			strings.Repeat("a", 201) + `"]}}`, Path: "permissions.allow[0]", Words: "must have at most 200"},
+			strings.Repeat("a", 201) + `"]}}`, Path: "permissions.allow[0]", Words: "must be at most 200 characters"},
 		{Name: "usage without an id", In: `{"version":1,"client":"c","event":"turn","thread":"t","usage":[{"model":"m"}]}`,
 			Path: "usage[0].id", Words: "is required"},
 		{Name: "too many paths", In: `{"version":1,"client":"c","event":"edit","thread":"t","project":"x","paths":["` +
