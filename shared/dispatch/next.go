@@ -121,7 +121,7 @@ func (k *seeker) try(ctx context.Context, id string) (task.Claim, error) {
 		got, err := k.Take(ctx, k.caller, id, k.in.SessionID, func(*task.Task) (time.Duration, error) {
 			return seconds(k.in.LeaseSeconds), nil
 		})
-		if !fault.Is(err, fault.Conflict) || n == conflicts || rest(ctx, rand.N(maxRest)) != nil {
+		if !fault.Is(err, fault.Conflict) || n == conflicts || rest(ctx, rand.N(maxRest/4)) != nil {
 			return got, err
 		}
 	}
