@@ -283,6 +283,10 @@ var operations = map[string]Operation{
 		Name: "campfire_list_duels", Effect: op.Read,
 		Routes: []string{"GET /v1/fires/{fireId}/duels"},
 	},
+	"campfire_list_fires": {
+		Name: "campfire_list_fires", Effect: op.Read,
+		Routes: []string{"GET /v1/fires"},
+	},
 	"elenchus_start_session": {
 		Name: "elenchus_start_session", Effect: op.Write, Idempotent: true,
 		Routes: []string{"POST /v1/verifications"},
@@ -330,6 +334,10 @@ var operations = map[string]Operation{
 	"team_read_config": {
 		Name: "team_read_config", Effect: op.Read,
 		Routes: []string{"GET /v1/teams/{team_name}"},
+	},
+	"team_list": {
+		Name: "team_list", Effect: op.Read,
+		Routes: []string{"GET /v1/teams"},
 	},
 	"team_spawn_teammate": {
 		Name: "team_spawn_teammate", Effect: op.Write, Idempotent: true,
@@ -999,6 +1007,13 @@ func (c *Client) CampfireListDuels(ctx context.Context, in campfire.DuelsInput) 
 	return call[campfire.DuelsOutput](ctx, c, "campfire_list_duels", in)
 }
 
+// CampfireListFires calls campfire_list_fires (GET /v1/fires).
+//
+// For people: all fires, newest first.
+func (c *Client) CampfireListFires(ctx context.Context, in campfire.ListInput) (campfire.ListOutput, error) {
+	return call[campfire.ListOutput](ctx, c, "campfire_list_fires", in)
+}
+
 // ElenchusStartSession calls elenchus_start_session (POST /v1/verifications).
 //
 // Begin an adversarial verification of code: a verifier raises issues, a critic challenges them, in turns until
@@ -1088,6 +1103,13 @@ func (c *Client) TeamDelete(ctx context.Context, in team.NameInput) (team.Delete
 // Read a team: its lead and its members.
 func (c *Client) TeamReadConfig(ctx context.Context, in team.NameInput) (team.ConfigOutput, error) {
 	return call[team.ConfigOutput](ctx, c, "team_read_config", in)
+}
+
+// TeamList calls team_list (GET /v1/teams).
+//
+// For people: all teams, by their names.
+func (c *Client) TeamList(ctx context.Context, in team.ListInput) (team.ListOutput, error) {
+	return call[team.ListOutput](ctx, c, "team_list", in)
 }
 
 // TeamSpawnTeammate calls team_spawn_teammate (POST /v1/teams/{team_name}/members).

@@ -120,7 +120,7 @@ func clientsCases() op.Cases {
 		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
 	}, Refused: []op.Refusal{
 		{Name: "too many at once", As: op.Human, In: `{"limit":101}`, Path: "limit", Words: "must be at most 100"},
-		{Name: "a cursor that is none", As: op.Human, In: `{"cursor":"!"}`, Path: "cursor", Words: "cursor"},
+		{Name: "a cursor that is none", As: op.Human, In: `{"cursor":"!"}`, Path: "cursor", Words: "use the one that came with the page before"},
 	}}
 }
 
