@@ -1241,7 +1241,7 @@ func (c *Client) RenewFiles(ctx context.Context, in files.RenewInput) (files.Ren
 
 // ListReservations calls list_reservations (GET /v1/files/reservations).
 //
-// See who edits what: the reservations of a project, of a program, or those on a path.
+// See who edits what: the reservations of a project, of a program, or those on a path, and who waits for them.
 func (c *Client) ListReservations(ctx context.Context, in files.ListInput) (files.ListOutput, error) {
 	return call[files.ListOutput](ctx, c, "list_reservations", in)
 }

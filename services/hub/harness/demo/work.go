@@ -133,7 +133,5 @@ func work() []step {
 		task(at(0, 20), "reviewer", "Document the refund endpoint", "backend", "low", "With an example of a partial refund.", "document"),
 		task(at(0, 15), "release", "Approve the release notes of 2.4", "user", "normal",
 			"They are in `notes/2.4.md`. What customers see first is the new error page.", "approve"),
-		{at(0, 45), "backend", "reserve_files", in{"project": "orchard", "paths": []string{"payments/capture/**"},
-			"leaseSeconds": 7200, "reason": "Retries of a failed capture"}, ""},
 	}
 }
