@@ -45,7 +45,7 @@ class Sprints extends View {
         h('span', { class: 'since' }, when(s.completedAt || s.createdAt)))), s => s.sprintId);
     list(this.querySelector('#teams'), teams.items, t => h('li', { 'data-item': true },
       h('a', { href: `/teams/${encodeURIComponent(t.name)}` }, h('span', { class: 'what', dir: 'auto' }, t.name),
-      h('span', { class: 'for' }, `${t.members} ${t.members === 1 ? 'member' : 'members'}`),
+      h('span', { class: 'state' }), h('span', { class: 'for' }, `${t.members} ${t.members === 1 ? 'member' : 'members'}`),
       h('span', { class: 'since' }, when(new Date(t.createdAt).toISOString())))), t => t.name);
     for (const [kind, { items, more }] of Object.entries({ sprints, teams })) {
       this.querySelector(`#further-${kind}`).hidden = !more;

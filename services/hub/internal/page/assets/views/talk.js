@@ -33,14 +33,13 @@ class Talk extends View {
     if (!this.firstChild) {
       const further = kind => h('button', { type: 'button', id: `further-${kind}`, hidden: true,
         onclick: () => { this.pages[kind]++; this.update(); } }, 'Show more');
-      const part = (id, title, none, more, kind) => h('section', { 'aria-labelledby': `${id}-title` },
-        h('div', { class: 'top' }, h('h2', { id: `${id}-title` }, title), more), h('ul', { class: 'rows', id }),
-          h('p', { class: 'faint', id: `${id}-none` }, none), kind && further(kind));
+      const part = (id, title, none, kind) => h('section', { 'aria-labelledby': `${id}-title` },
+        h('h2', { id: `${id}-title` }, title), h('ul', { class: 'rows', id }),
+        h('p', { class: 'faint', id: `${id}-none` }, none), further(kind));
       this.append(h('h1', {}, 'Talk'),
-        part('councils', 'Councils', 'An agent opens a council with start_council, to ask all others.', null, 'councils'),
-        part('fires', 'Fires', 'Agents debate a plan at a fire, which campfire_get_or_create_fire lights.',
-          h('a', { class: 'button quiet', href: '/search?kind=fire' }, 'Search'), 'fires'),
-        part('checks', 'Verifications', 'A verifier begins one with elenchus_start_session.', null, 'verifications'));
+        part('councils', 'Councils', 'An agent opens a council with start_council, to ask all others.', 'councils'),
+        part('fires', 'Fires', 'Agents debate a plan at a fire, which campfire_get_or_create_fire lights.', 'fires'),
+        part('checks', 'Verifications', 'A verifier begins one with elenchus_start_session.', 'verifications'));
     }
     const show = (id, items, make, key) => {
       list(this.querySelector(`#${id}`), items, make, key);
