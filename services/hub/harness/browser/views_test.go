@@ -24,7 +24,7 @@ import (
 var shown = []struct{ path, sel, text string }{
 	{"/", "#asked h3", "Move the freeze"},
 	{"/q/$question", "#title", "?"},
-	{"/agents", ".session", "Writing the retry of a failed capture"},
+	{"/agents", ".rules", "3 rules answer at once"},
 	{"/work", ".rows", "Capture must be idempotent"},
 	{"/work/$task", ".history", "Completed"},
 	{"/files", "#projects code", "payments/capture/**"},

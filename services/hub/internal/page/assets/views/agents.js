@@ -4,6 +4,7 @@ import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';
 import { pause, paused, resume } from '/assets/pause.js';
 import { hand, revoke, write } from '/assets/people.js';
+import { place, rules } from '/assets/client.js';
 import { ask, toast } from '/assets/dialog.js';
 
 export const name = 'parley-agents';
@@ -11,21 +12,24 @@ export const name = 'parley-agents';
 class Agents extends View {
   kinds = ['session', 'pause', 'task', 'message', 'key', 'files'];
   title = 'Agents';
+  open = new Set(); // the sessions whose rules are unfolded
   of = new URLSearchParams(location.search).get('of') || ''; // the agent that a link leads to
 
   async load(signal) {
     const today = new Date().toISOString().slice(0, 10);
     const get = path => api(path, { signal });
-    const [sessions, overview, pauses, usage, keys, files] = await Promise.all([get('/v1/sessions?limit=50'), get('/v1/overview'),
-      paused(signal), get(`/v1/usage?groupBy=program&from=${today}`), get('/v1/keys?limit=100'), get('/v1/files/reservations')]);
-    return { sessions: sessions.sessions, more: sessions.nextCursor, overview, pauses, usage: usage.groups, keys: keys.keys, files };
+    const [sessions, overview, pauses, usage, keys, clients, files] = await Promise.all([get('/v1/sessions?limit=50'), get('/v1/overview'),
+      paused(signal), get(`/v1/usage?groupBy=program&from=${today}`), get('/v1/keys?limit=100'), get('/v1/clients?limit=100'),
+      get('/v1/files/reservations')]);
+    return { sessions: sessions.sessions, more: sessions.nextCursor, overview, pauses, usage: usage.groups, keys: keys.keys,
+      clients: clients.clients, files };
   }
 
-  draw({ sessions, overview, pauses, usage, keys, files, more }) {
+  draw({ sessions, overview, pauses, usage, keys, clients, files, more }) {
     const names = [...new Set([...sessions.map(s => s.programId), ...keys.filter(k => !k.revokedAt).map(k => k.program)].filter(Boolean))];
     const programs = names.map(program => ({
       id: program, sessions: sessions.filter(s => s.programId === program)
-        .map(s => ({ ...s, pause: pauses.find(p => p.scope === 'agent' && p.name === address(s)) })),
+        .map(s => ({ ...s, client: clients.find(c => c.sessionId === address(s)), pause: pauses.find(p => p.scope === 'agent' && p.name === address(s)) })),
       claims: overview.claims.filter(c => c.claimedBy === program),
       unread: overview.unread.find(u => u.program === program), usage: usage.find(g => g.key === program),
       held: files.reservations.filter(r => r.holder === program).length, heldMore: !!files.nextCursor,
@@ -89,7 +93,7 @@ class Agents extends View {
       h('p', {}, said('strong', s.name), ' ', badge(s.live ? s.state : s.state === 'complete' ? 'complete' : 'silent'),
         s.pause && badge('paused'),
         h('small', {}, ' ', when(s.lastHeartbeat || s.updatedAt))),
-      s.status && said('p', s.status), meter(s.progress, `Progress of ${s.name}`));
+      s.status && said('p', s.status), s.client && place(s.client), s.client && rules(s.client, this.open), meter(s.progress, `Progress of ${s.name}`));
   }
 
   async revoke(p) {
