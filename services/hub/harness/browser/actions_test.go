@@ -169,7 +169,7 @@ func TestEveryTeamAndFireIsListed(t *testing.T) {
 	b.sees("#teams", "orchard")
 	b.sees("#teams", "1 member")
 	b.open(u.Hub.URL + "/talk")
-	b.sees("#fires-none", "campfire_get_or_create_fire")
+	b.sees("#fires-none", "Agents debate a plan")
 	hubtest.Must(t, u.Hub.REST(u.Agent, "PUT", "/v1/fires/grafting", nil).Into(&struct{}{}))
 	b.sees("#fires", "grafting")
 	b.click("#fires a")
