@@ -11,6 +11,7 @@
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
 # make scale     lets 1,000 agents work with one server on the embedded store for ten minutes
+# make clients   generates the typed clients for TypeScript and Python in bin/clients, and checks their types
 # Other targets: screenshots, build, sbom, lock, functions-zip, generate, lint, bench, chaos, conformance, clean.
 
 MODULES     := shared services/hub services/hub/harness functions
@@ -19,7 +20,8 @@ HARNESS     := services/hub/harness
 # The module that makes the artifacts of a release. It is not in the workspace: nothing that ships needs its modules.
 DIST        := tools/dist
 VERSION     := $(shell .ci/version)
-LDFLAGS     := -s -w -X parley.internal/services/hub/internal/cli.Version=$(VERSION)
+CLI         := parley.internal/services/hub/internal/cli
+LDFLAGS     := -s -w -X $(CLI).Version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # A test that contends in the emulator waits for its locks and uses no processor meanwhile, so more tests and packages
@@ -28,8 +30,8 @@ PARALLEL    := -p 4 -parallel 8
 # make lint vets all packages, and no test reads the debug information of its binary.
 QUICK       := -vet=off '-ldflags=-s -w'
 # Packages of the harness that make proof tests and make test leaves out: the real clients of agents, Chromium, the
-# TypeScript SDKs, the Firebase Auth emulator, and servers that are killed or measured under load.
-PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|cmd/bench|cmd/scale|e2e|firebase|hook|scale)$$
+# TypeScript SDKs, the generated clients, Caddy, the Firebase Auth emulator, and servers that are killed or measured under load.
+PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|clients|cmd/bench|cmd/scale|e2e|firebase|hook|proxy|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, like the programs that ship.
 SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
@@ -43,7 +45,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-.PHONY: run demo screenshots build sbom dist test attack proof setup chromium zsh security emulator functions-zip generate \
+.PHONY: run demo screenshots build sbom clients dist test attack proof setup chromium zsh security emulator functions-zip generate \
 	lint bench chaos scale conformance clean
 
 # What only a setting for Google Cloud or OpenTelemetry needs is most of a first build, and make run leaves it out unless
@@ -86,13 +88,23 @@ sbom: build
 			../../../bin/parley | ../../../bin/sbom -o ../../../bin/parley.cdx.json
 
 # The artifacts have the time of the last commit. DIST_URL is where releases will be: an artifact is at
-# DIST_URL/VERSION/NAME. DIST_ONLY names some platforms, such as linux/amd64,darwin/arm64.
+# DIST_URL/VERSION/NAME, and latest.json at DIST_URL itself, which the programs then know. DIST_NOTES is the address of a
+# page about the release. DIST_ONLY names some platforms, such as linux/amd64,darwin/arm64.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-DIST_URL ?= https://parley.example.org/releases
+DIST_EXAMPLE := https://parley.example.org/releases
+DIST_URL ?= $(DIST_EXAMPLE)
+DIST_NOTES ?=
 DIST_ONLY ?=
+DIST_FLAGS = $(LDFLAGS)$(if $(filter-out $(DIST_EXAMPLE),$(DIST_URL)), -X $(CLI).Releases=$(patsubst %/,%,$(DIST_URL))/latest.json)
 dist: go
-	cd $(DIST) && GOWORK=off go run . -root ../.. -out ../../dist -version '$(VERSION)' -ldflags '$(LDFLAGS)' \
-		-commit "$$(git rev-parse HEAD)" -time '$(SOURCE_DATE_EPOCH)' -url '$(DIST_URL)' -only '$(DIST_ONLY)'
+	cd $(DIST) && GOWORK=off go run . -root ../.. -out ../../dist -version '$(VERSION)' -ldflags '$(DIST_FLAGS)' \
+		-commit "$$(git rev-parse HEAD)" -time '$(SOURCE_DATE_EPOCH)' -url '$(DIST_URL)' -notes '$(DIST_NOTES)' \
+		-only '$(DIST_ONLY)'
+
+# The types of both clients are those of the OpenAPI document of these sources.
+clients: go $(HARNESS)/clients/node_modules/.installed
+	cd $(HARNESS) && GOWORK=off go run ./cmd/openapi -o ../../../bin/clients/openapi.json -version '$(VERSION)'
+	node $(HARNESS)/clients/generate.mjs bin/clients/openapi.json bin/clients
 
 # One archive for all functions, the same bytes from the same sources.
 functions-zip:
@@ -103,7 +115,8 @@ emulator:
 	cd functions && go run ./cmd/emulator
 
 setup: $(HARNESS)/agents/node_modules/.installed $(HARNESS)/browser/node_modules/.installed \
-	$(HARNESS)/e2e/node_modules/.installed $(HARNESS)/firebase/node_modules/.installed chromium zsh
+	$(HARNESS)/clients/node_modules/.installed $(HARNESS)/e2e/node_modules/.installed \
+	$(HARNESS)/firebase/node_modules/.installed chromium zsh bin/debian/usr/bin/caddy
 
 # The page is tested in Debian's Chromium, which is installed where that is possible.
 chromium:
@@ -113,6 +126,16 @@ chromium:
 		$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
 	fi; \
 	echo "Chromium is missing and could not be installed: the browser tests of the page are skipped"
+
+# The Caddyfile is tested with Debian's Caddy, which is unpacked here and not installed: nothing starts by itself.
+bin/debian/usr/bin/caddy:
+	@command -v caddy >/dev/null && exit 0; \
+	if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then \
+		mkdir -p bin/debian && cd bin/debian && rm -f caddy_*.deb && \
+		{ apt-get download -qq caddy 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get download -qq caddy; }; } && \
+		dpkg -x caddy_*.deb . && rm -f caddy_*.deb && touch usr/bin/caddy && exit 0; \
+	fi; \
+	echo "Caddy is missing and could not be downloaded: the Caddyfile is not tested"
 
 # Blocks of the pages for a shell are tested in zsh too.
 zsh:
@@ -226,4 +249,4 @@ conformance: $(HARNESS)/conformance/node_modules/.installed
 include infra/deploy.mk
 
 clean:
-	rm -rf bin dist $(foreach d,agents browser e2e firebase conformance,$(HARNESS)/$d/node_modules)
+	rm -rf bin dist $(foreach d,agents browser clients e2e firebase conformance,$(HARNESS)/$d/node_modules)

@@ -137,7 +137,7 @@ const healthPath = "/v1/health"
 // health returns the description of the health route, which needs no key.
 func health() apiAction {
 	data := json.RawMessage(
-		`{"type":"object","properties":{"status":{"const":"ok"},"version":{"type":"string"}},"required":["status","version"]}`,
+		`{"type":"object","properties":{"status":{"type":"string","const":"ok"},"version":{"type":"string"}},"required":["status","version"]}`,
 	)
 	return apiAction{OperationID: "health", Summary: "Is the server up?", Security: []map[string][]string{},
 		Description: "Says that the server is up, and which version it is. Needs no key.",

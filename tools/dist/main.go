@@ -37,6 +37,7 @@ func run(ctx context.Context, args []string, log io.Writer) (err error) {
 	at := fl.Int64("time", 0, "the time of the commit, in seconds since 1970")
 	flags := fl.String("ldflags", "", "the flags of the linker")
 	url := fl.String("url", "", "the address of releases")
+	notes := fl.String("notes", "", "the https URL of a page about the release, if there is one")
 	only := fl.String("only", "", "the platforms, such as linux/amd64,darwin/arm64; all, if it is empty")
 	if err := fl.Parse(args); err != nil {
 		return err
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, log io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	r := release.Release{Version: *version, Commit: *commit, Time: time.Unix(*at, 0).UTC(), URL: *url}
+	r := release.Release{Version: *version, Commit: *commit, Time: time.Unix(*at, 0).UTC(), URL: *url, Notes: *notes}
 	start := time.Now()
 	tell := func(what string) { fmt.Fprintf(log, "%6.1fs  %s\n", time.Since(start).Seconds(), what) }
 	if err := artifacts.Make(ctx, programs.Builder{Root: paths[0], Flags: *flags, Work: work}, r, platforms, paths[1], tell); err != nil {

@@ -7,6 +7,8 @@
 //
 //   - hubtest runs a hub in the process of a test; auth, mcp, rest and page hold the tests that need one.
 //   - browser tests the page in Chromium, e2e the TypeScript SDKs, conformance the official MCP suite.
+//   - clients generates typed clients from the OpenAPI document, which cmd/openapi writes, and tests them.
+//   - proxy tests the Caddyfile of deploy/compose with a real Caddy.
 //   - agents tests the real clients of agents, Claude Code and Codex; fakemodel answers them in place of a model.
 //   - chaos kills servers under load, scale lets many agents use one, cmd/bench measures them, costs counts their costs in
 //     the cloud.

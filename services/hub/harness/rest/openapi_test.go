@@ -138,3 +138,38 @@ func TestEveryFaultHasItsCodeInTheDocument(t *testing.T) {
 		}
 	}
 }
+
+// A generator of typed clients has nothing to call a value without a type but anything.
+func TestEveryValueInTheDocumentHasAType(t *testing.T) {
+	t.Parallel()
+	_, doc := document(t)
+	checked := 0
+	var check func(where string, s *openapi3.SchemaRef)
+	check = func(where string, s *openapi3.SchemaRef) {
+		if checked++; s.Value.Type == nil || len(s.Value.Type.Slice()) != 1 {
+			t.Errorf("%s has no type, or several", where)
+		}
+		for name, p := range s.Value.Properties {
+			check(where+"."+name, p)
+		}
+		if s.Value.Items != nil {
+			check(where+"[]", s.Value.Items)
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, d := range item.Operations() {
+			for _, p := range d.Parameters {
+				check(method+" "+path+": "+p.Value.Name, p.Value.Schema)
+			}
+			if d.RequestBody != nil {
+				check(method+" "+path+": body", d.RequestBody.Value.Content["application/json"].Schema)
+			}
+			for status, r := range d.Responses.Map() {
+				check(method+" "+path+": "+status, r.Value.Content["application/json"].Schema)
+			}
+		}
+	}
+	if checked < 1000 {
+		t.Errorf("only %d values were checked", checked)
+	}
+}

@@ -96,7 +96,7 @@ func (w *world) commands() *cobra.Command {
 			RunE: func(*cobra.Command, []string) error { _, err := fmt.Fprintln(w.out, version()); return err },
 		})
 	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
-		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand())
+		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand(), w.updateCommand())
 	distinguish(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := refusal(cmd, launch.Supported, runtime.GOOS); err != nil {

@@ -55,6 +55,9 @@ func Make(ctx context.Context, s Source, r release.Release, platforms []release.
 // sums is the name of the file with the checksums.
 const sums = "checksums.txt"
 
+// newest is the name of the document that tells programs of the release.
+const newest = "latest.json"
+
 // replaceable returns an error if a directory holds what this package did not write.
 func replaceable(dir string) error {
 	list, err := os.ReadDir(dir)
@@ -114,6 +117,13 @@ func (m *maker) all(ctx context.Context, s Source, platforms []release.Platform)
 		}
 	}
 	if err := m.homebrew(platforms); err != nil {
+		return err
+	}
+	text, err := m.release.Newest()
+	if err == nil {
+		err = m.write(newest, text)
+	}
+	if err != nil {
 		return err
 	}
 	list, err := hashes(m.dir)

@@ -49,7 +49,7 @@ func TestAReleaseHasEveryArtifactAndItsChecksum(t *testing.T) {
 		}
 		return err
 	})
-	want := strings.Fields(`checksums.txt parley-1.2.3-1.aarch64.rpm parley-1.2.3-1.x86_64.rpm parley.rb
+	want := strings.Fields(`checksums.txt latest.json parley-1.2.3-1.aarch64.rpm parley-1.2.3-1.x86_64.rpm parley.rb
 		parley-hub-parley-1.2.3.tgz parley-hub-parley-darwin-arm64-1.2.3.tgz parley-hub-parley-darwin-x64-1.2.3.tgz
 		parley-hub-parley-linux-arm64-1.2.3.tgz parley-hub-parley-linux-x64-1.2.3.tgz
 		parley-hub-parley-win32-arm64-1.2.3.tgz parley-hub-parley-win32-x64-1.2.3.tgz

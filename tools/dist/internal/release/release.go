@@ -1,6 +1,7 @@
 package release
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -19,6 +20,8 @@ type Release struct {
 	Time time.Time
 	// URL is the address of the releases: an artifact is at URL/Version/NAME.
 	URL string
+	// Notes is the URL of a page about the release, empty for none.
+	Notes string
 }
 
 // These describe the program in packages.
@@ -44,6 +47,9 @@ func (r Release) Check() error {
 	if u, err := url.Parse(r.URL); err != nil || u.Scheme != "https" || u.Host == "" || strings.ContainsAny(r.URL, "\"'\\#?") {
 		return fmt.Errorf("the address of releases %q is not an https URL without a query: set DIST_URL", r.URL)
 	}
+	if u, err := url.Parse(r.Notes); r.Notes != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("the notes are at %q, which is no https URL: set DIST_NOTES, or leave it out", r.Notes)
+	}
 	return nil
 }
 
@@ -53,6 +59,16 @@ func (r Release) Number() string { return strings.TrimPrefix(r.Version, "v") }
 // Address returns the URL of an artifact.
 func (r Release) Address(name string) string {
 	return strings.TrimSuffix(r.URL, "/") + "/" + r.Version + "/" + name
+}
+
+// Newest returns the document that tells programs of the release, for the address URL/latest.json.
+func (r Release) Newest() ([]byte, error) {
+	text, err := json.MarshalIndent(struct {
+		Version string    `json:"version"`
+		Date    time.Time `json:"date"`
+		Notes   string    `json:"notes,omitempty"`
+	}{r.Version, r.Time.UTC(), r.Notes}, "", "  ")
+	return append(text, '\n'), err
 }
 
 // Platform is an operating system and a processor, as Go names them.

@@ -27,6 +27,7 @@ func TestAReleaseThatNotEveryArtifactTakesIsRefused(t *testing.T) {
 		"no time":          {func(r *Release) { r.Time = time.Unix(0, 0) }, "SOURCE_DATE_EPOCH"},
 		"no address":       {func(r *Release) { r.URL = "" }, "DIST_URL"},
 		"an open address":  {func(r *Release) { r.URL = "http://example.org" }, "DIST_URL"},
+		"notes for all":    {func(r *Release) { r.Notes = "http://example.org/notes" }, "DIST_NOTES"},
 		"code of a script": {func(r *Release) { r.URL = `https://example.org/"; system("x` }, "DIST_URL"},
 	} {
 		r := good
@@ -58,5 +59,15 @@ func TestAnArtifactIsBelowItsVersion(t *testing.T) {
 	name := r.Base(Platform{"linux", "amd64"}) + ".tar.gz"
 	if got := r.Address(name); got != "https://example.org/releases/v1.2.3/parley_1.2.3_linux_amd64.tar.gz" {
 		t.Error(got)
+	}
+}
+
+func TestTheDocumentOfTheNewestReleaseHasItsVersionAndItsDate(t *testing.T) {
+	t.Parallel()
+	r := Release{Version: "v1.2.3", Time: time.Unix(1_700_000_000, 0), Notes: "https://example.org/notes"}
+	text, err := r.Newest()
+	if want := "{\n  \"version\": \"v1.2.3\",\n  \"date\": \"2023-11-14T22:13:20Z\",\n  \"notes\": \"https://example.org/notes\"\n}\n"; err != nil ||
+		string(text) != want {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
