@@ -1,4 +1,4 @@
-# make run       builds and starts Parley on the embedded store
+# make run       builds and starts Parley on the embedded store, without the clients of Google Cloud
 # make dist      makes the artifacts of a release in dist/: archives, packages, images, bills of materials, checksums
 # make demo      serves a scripted day of six agents, and prints a link that opens the console on it
 # make test      runs lint and the tests, on both stores
@@ -48,6 +48,13 @@ SHELL       := /bin/bash
 .PHONY: run demo screenshots build sbom clients dist test attack proof setup chromium zsh security emulator functions-zip generate \
 	lint bench chaos scale conformance clean
 
+# What only a setting for Google Cloud or OpenTelemetry needs is most of a first build, and make run leaves it out unless
+# such a setting is in the environment. Nor does it compile debug information, which the linker would drop. All other
+# targets build the whole program.
+WHOLE := $(filter-out sqlite,$(PARLEY_STORE))$(PARLEY_FIREBASE_PROJECT)$(PARLEY_FCM_PROJECT)$(PARLEY_FCM_ENDPOINT)
+WHOLE += $(OTEL_EXPORTER_OTLP_ENDPOINT)$(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)
+LEAN :=
+run: LEAN := $(if $(strip $(WHOLE)),,-tags laptop -gcflags=all=-dwarf=false)
 run: build
 	bin/parley serve --data .parley
 
@@ -70,8 +77,9 @@ go:
 
 # The binaries that ship are built without the workspace.
 build: go
-	cd $(HUB) && export GOWORK=off CGO_ENABLED=0 && go build -trimpath -ldflags '$(LDFLAGS)' -o ../../bin/parley . && \
-		go build -trimpath -ldflags '-s -w' -o ../../bin/parley-hook ./cmd/parley-hook
+	cd $(HUB) && export GOWORK=off CGO_ENABLED=0 && \
+		go build -trimpath $(LEAN) -ldflags '$(LDFLAGS)' -o ../../bin/parley . && \
+		go build -trimpath $(LEAN) -ldflags '-s -w' -o ../../bin/parley-hook ./cmd/parley-hook
 
 # The bill of materials of the binary, the same bytes from the same binary: each module that the linker put into it.
 sbom: build
@@ -222,7 +230,7 @@ lint:
 	@out=$$(gofmt -l $(MODULES) $(DIST)); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go run $(STATICCHECK) $(foreach m,$(MODULES),./$(m)/...)
 	for m in $(MODULES); do (cd $$m && GOWORK=off go build ./... && GOWORK=off go vet ./...); done
-	cd $(HUB) && go vet -tags conformance,parleybench ./...
+	cd $(HUB) && go vet -tags conformance,parleybench ./... && go vet -tags laptop ./internal/cloud
 
 bench: build
 	cd $(HARNESS) && go run ./cmd/bench

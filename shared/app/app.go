@@ -124,7 +124,7 @@ func New(db *store.DB, p Ports) *App {
 		Listens:   p.Listens,
 		PublicURL: strings.TrimSuffix(p.PublicURL, "/"),
 	}
-	a.Signal.Registrant = a.Keys.Assurance
+	a.Signal.Registrant, a.Signal.Paired = a.Keys.Assurance, a.Keys.Paired
 	a.Keys.Guarded = passkeys.Any
 	a.Passkeys = &passkeys.Service{DB: db, Now: p.Now, Address: p.PublicURL, Keys: browsers{a.Keys}, Questions: replies{a.Signal}}
 	a.Pulse.Notifier = a.Signal

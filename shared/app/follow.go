@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
-
 	"parley.internal/shared/fault"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/store"
 )
 
@@ -88,7 +87,7 @@ func (r *Follower) Run(ctx context.Context) {
 		if err := r.ack(ctx); err == nil && len(r.waiting) < followQueue {
 			r.take(ctx)
 		} else {
-			_ = gax.Sleep(ctx, firstRetry) // the loop checks ctx
+			_ = sleep.For(ctx, firstRetry) // the loop checks ctx
 		}
 	}
 }
@@ -106,7 +105,7 @@ func (r *Follower) take(ctx context.Context) {
 	if err != nil {
 		if read.Err() == nil {
 			r.log.ErrorContext(ctx, "the change feed cannot be read", "cause", err.Error())
-			_ = gax.Sleep(ctx, firstRetry) // the caller checks ctx
+			_ = sleep.For(ctx, firstRetry) // the caller checks ctx
 		}
 		return
 	}

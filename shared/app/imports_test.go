@@ -30,7 +30,8 @@ var domains = func() (names []string) {
 }()
 
 // domainMay lists the packages that a domain may import.
-var domainMay = []string{"domain", "op", "store", "identity", "fault", "idempotency", "task", "push", "store/words"}
+var domainMay = []string{"domain", "op", "store", "identity", "fault", "idempotency", "task", "push", "store/words",
+	"sleep"}
 
 // rules has a row for every package that is no domain. Imports run one way:
 // app → domains → {op, idempotency, task, push} → {store, identity} → fault.
@@ -46,9 +47,10 @@ var rules = map[string]rule{
 	},
 	"store":       {[]string{"fault", "store/words"}, "the interface depends on neither drivers nor callers"},
 	"store/words": {[]string{"fault"}, "it compares texts"},
-	"idempotency": {[]string{"store", "fault"}, "it works for documents of any domain"},
+	"idempotency": {[]string{"store", "fault", "sleep"}, "it works for documents of any domain"},
 	"cache":       {nil, "it holds values of any type"},
 	"jsonscan":    {nil, "it measures texts"},
+	"sleep":       {nil, "any package may pause"},
 	"quota":       {[]string{"store", "fault"}, "it counts the documents of any domain"},
 	"cloudlog":    {nil, "it writes records of any program"},
 	"push":        {nil, "the interface depends on neither drivers nor recipients"},
@@ -65,7 +67,7 @@ var rules = map[string]rule{
 	"files/glob":             {nil, "it compares texts"},
 	"elenchus/workspace":     {[]string{"fault"}, "it reads the files under a root, for any program"},
 	"store/sqlite":           {[]string{"store", "store/words", "fault"}, "a driver stores documents of any domain"},
-	"store/firestore":        {[]string{"store", "store/words", "fault"}, "a driver stores documents of any domain"},
+	"store/firestore":        {[]string{"store", "store/words", "fault", "sleep"}, "a driver stores documents of any domain"},
 	"push/outbound":          {[]string{"push"}, "it calls any address"},
 	"push/webpush":           {[]string{"push", "push/outbound"}, "a driver sends any notification"},
 	"push/webpush/cmd/vapid": {[]string{"push/webpush"}, "it is a command around the driver"},
@@ -92,7 +94,7 @@ var rules = map[string]rule{
 		"it opens both stores for the tests of any domain",
 	},
 	"client": {
-		append([]string{"op", "fault", "identity", "hook/wire"}, domains...),
+		append([]string{"op", "fault", "identity", "hook/wire", "sleep"}, domains...),
 		"programs outside get the types of the domains without servers and stores",
 	},
 	"client/generate": {[]string{"app", "op"}, "it writes the methods of the client from the catalogue"},

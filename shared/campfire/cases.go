@@ -119,6 +119,20 @@ func planCases() op.Cases {
 	}}
 }
 
+func listCases() op.Cases {
+	second := op.After(lit, op.Step{Op: "campfire_get_or_create_fire", In: op.In{"fireId": "g"}},
+		op.Step{Op: "campfire_list_fires", As: op.Human, In: op.In{"limit": 1}, Save: "nextCursor as cursor"})
+	return op.Cases{RPCs: 1, Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}, Examples: []op.Example{
+		{Given: struck, As: op.Human},
+		{Name: "the next page", Given: second, As: op.Human, In: op.In{"limit": 1, "cursor": "$cursor"}},
+		{Name: "where there is none", As: op.Human},
+		{Name: "by an agent", Given: lit, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a limit of 0", As: op.Human, In: `{"limit":0}`, Path: "limit", Words: "must be at least 1"},
+		{Name: "an unknown cursor", As: op.Human, In: `{"cursor":"xyz"}`, Path: "cursor", Words: "use the one that came with the page before"},
+	}}
+}
+
 func getCases() op.Cases {
 	return op.Cases{RPCs: 2, Rights: anybody, Owned: []string{"fireId"}, Examples: []op.Example{
 		{Given: drafted, In: op.In{"fireId": "f"}},

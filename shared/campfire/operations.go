@@ -328,5 +328,7 @@ func (s *Service) Operations() []op.Op {
 			Cases:   duelsCases,
 			Doc:     "Read the duels that ended at a fire, newest first, each with its transcript and outcome.",
 		}, s.Duels),
+		op.New(op.Spec{Name: "campfire_list_fires", Title: "List the fires", Toolset: set, Route: "GET /v1/fires", Effect: op.Read,
+			For: op.Humans, RESTOnly: true, Cases: listCases, Doc: "For people: all fires, newest first."}, s.List),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley.internal/shared/fault"
+	"parley.internal/shared/sleep"
 )
 
 // DefaultTimeout is how long a server may take to answer, beyond the wait that the request asks for.
@@ -87,7 +88,7 @@ func New(url, key string, options ...Option) (*Client, error) {
 		newID:   rand.Text,
 		newKey:  rand.Text,
 		now:     time.Now,
-		sleep:   Sleep,
+		sleep:   sleep.For,
 		jitter:  jitter,
 		observe: func(context.Context, Attempt) {},
 	}

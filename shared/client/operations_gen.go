@@ -13,6 +13,7 @@ import (
 	"parley.internal/shared/elenchus"
 	"parley.internal/shared/feed"
 	"parley.internal/shared/files"
+	"parley.internal/shared/hook"
 	"parley.internal/shared/hook/wire"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/ledger"
@@ -282,6 +283,10 @@ var operations = map[string]Operation{
 		Name: "campfire_list_duels", Effect: op.Read,
 		Routes: []string{"GET /v1/fires/{fireId}/duels"},
 	},
+	"campfire_list_fires": {
+		Name: "campfire_list_fires", Effect: op.Read,
+		Routes: []string{"GET /v1/fires"},
+	},
 	"elenchus_start_session": {
 		Name: "elenchus_start_session", Effect: op.Write, Idempotent: true,
 		Routes: []string{"POST /v1/verifications"},
@@ -329,6 +334,10 @@ var operations = map[string]Operation{
 	"team_read_config": {
 		Name: "team_read_config", Effect: op.Read,
 		Routes: []string{"GET /v1/teams/{team_name}"},
+	},
+	"team_list": {
+		Name: "team_list", Effect: op.Read,
+		Routes: []string{"GET /v1/teams"},
 	},
 	"team_spawn_teammate": {
 		Name: "team_spawn_teammate", Effect: op.Write, Idempotent: true,
@@ -501,6 +510,10 @@ var operations = map[string]Operation{
 	"wait_hook": {
 		Name: "wait_hook", Effect: op.Read, Wait: "waitMs",
 		Routes: []string{"POST /v1/hook/wait"},
+	},
+	"list_clients": {
+		Name: "list_clients", Effect: op.Read,
+		Routes: []string{"GET /v1/clients"},
 	},
 }
 
@@ -994,6 +1007,13 @@ func (c *Client) CampfireListDuels(ctx context.Context, in campfire.DuelsInput) 
 	return call[campfire.DuelsOutput](ctx, c, "campfire_list_duels", in)
 }
 
+// CampfireListFires calls campfire_list_fires (GET /v1/fires).
+//
+// For people: all fires, newest first.
+func (c *Client) CampfireListFires(ctx context.Context, in campfire.ListInput) (campfire.ListOutput, error) {
+	return call[campfire.ListOutput](ctx, c, "campfire_list_fires", in)
+}
+
 // ElenchusStartSession calls elenchus_start_session (POST /v1/verifications).
 //
 // Begin an adversarial verification of code: a verifier raises issues, a critic challenges them, in turns until
@@ -1083,6 +1103,13 @@ func (c *Client) TeamDelete(ctx context.Context, in team.NameInput) (team.Delete
 // Read a team: its lead and its members.
 func (c *Client) TeamReadConfig(ctx context.Context, in team.NameInput) (team.ConfigOutput, error) {
 	return call[team.ConfigOutput](ctx, c, "team_read_config", in)
+}
+
+// TeamList calls team_list (GET /v1/teams).
+//
+// For people: all teams, by their names.
+func (c *Client) TeamList(ctx context.Context, in team.ListInput) (team.ListOutput, error) {
+	return call[team.ListOutput](ctx, c, "team_list", in)
 }
 
 // TeamSpawnTeammate calls team_spawn_teammate (POST /v1/teams/{team_name}/members).
@@ -1214,7 +1241,7 @@ func (c *Client) RenewFiles(ctx context.Context, in files.RenewInput) (files.Ren
 
 // ListReservations calls list_reservations (GET /v1/files/reservations).
 //
-// See who edits what: the reservations of a project, of a program, or those on a path.
+// See who edits what: the reservations of a project, of a program, or those on a path, and who waits for them.
 func (c *Client) ListReservations(ctx context.Context, in files.ListInput) (files.ListOutput, error) {
 	return call[files.ListOutput](ctx, c, "list_reservations", in)
 }
@@ -1416,4 +1443,12 @@ func (c *Client) HookEvent(ctx context.Context, in wire.HookInput) (wire.HookOut
 // answer, and who may wake their agents for it. It marks nothing as read.
 func (c *Client) WaitHook(ctx context.Context, in wire.WaitInput) (wire.WaitOutput, error) {
 	return call[wire.WaitOutput](ctx, c, "wait_hook", in)
+}
+
+// ListClients calls list_clients (GET /v1/clients).
+//
+// For people: where the sessions run whose clients have Parley's hooks, and by which rules the permission requests
+// of each are answered. Newest first.
+func (c *Client) ListClients(ctx context.Context, in hook.ClientsInput) (hook.ClientsOutput, error) {
+	return call[hook.ClientsOutput](ctx, c, "list_clients", in)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -57,16 +56,3 @@ func repeatable(m *message, e *Error) bool {
 }
 
 func jitter() float64 { return rand.Float64() }
-
-// Sleep waits for d, or returns the context's error if that ends first. It is exported for callers with pauses of their
-// own; gax.Sleep would add gRPC to the dependencies of every client.
-func Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

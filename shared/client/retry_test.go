@@ -245,15 +245,3 @@ func TestWithoutRepetitionNoKeyIsMade(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 }
-
-func TestASleepEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	if err := Sleep(t.Context(), time.Nanosecond); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}

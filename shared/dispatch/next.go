@@ -26,10 +26,12 @@ const (
 )
 
 // A call that has tried maxTries tasks, and got none because others were faster, tries on only if it has time left. After
-// a try that contended it rests for at most maxRest.
+// a try that contended it rests for at most maxRest; it repeats the try so many times as conflicts says before it lets
+// another call try.
 const (
-	maxTries = 20
-	maxRest  = 100 * time.Millisecond
+	maxTries  = 20
+	maxRest   = 100 * time.Millisecond
+	conflicts = 2
 )
 
 // lines are the lines of the calls that wait for a task, by user.
@@ -86,9 +88,7 @@ func (k *seeker) claim(ctx context.Context) (task.Claim, error) {
 		if err != nil || w.ID == "" {
 			return task.Claim{}, err
 		}
-		got, err := k.Take(ctx, k.caller, w.ID, k.in.SessionID, func(*task.Task) (time.Duration, error) {
-			return seconds(k.in.LeaseSeconds), nil
-		})
+		got, err := k.try(ctx, w.ID)
 		switch {
 		case err == nil:
 			taken = w.ID
@@ -112,6 +112,19 @@ func (k *seeker) claim(ctx context.Context) (task.Claim, error) {
 		}
 	}
 	return task.Claim{}, nil
+}
+
+// try claims a task for the call. A claim that met another write of the task is repeated at once, before the calls behind
+// this one are asked, so that contention does not change their order.
+func (k *seeker) try(ctx context.Context, id string) (task.Claim, error) {
+	for n := 0; ; n++ {
+		got, err := k.Take(ctx, k.caller, id, k.in.SessionID, func(*task.Task) (time.Duration, error) {
+			return seconds(k.in.LeaseSeconds), nil
+		})
+		if !fault.Is(err, fault.Conflict) || n == conflicts || rest(ctx, rand.N(maxRest/4)) != nil {
+			return got, err
+		}
+	}
 }
 
 func rest(ctx context.Context, d time.Duration) error {

@@ -144,13 +144,31 @@ func TestWaitersOfTwoServersTakeEachTaskOnceAndWaitOn(t *testing.T) {
 type contended struct {
 	store.Driver
 	left atomic.Int64
+	// created is the number of transactions that fail after the next one.
+	created atomic.Int64
 }
 
 func (c *contended) Update(ctx context.Context, fn func(context.Context, store.Reads) ([]store.Write, error)) error {
 	if c.left.Add(-1) >= 0 {
 		return fault.New(fault.Conflict, "contention")
 	}
+	c.left.Store(c.created.Swap(0))
 	return c.Driver.Update(ctx, fn)
+}
+
+func TestContentionDoesNotChangeTheOrderOfThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	db, d := domaintest.SQLiteOver(t, schema(), func(inner store.Driver) *contended { return &contended{Driver: inner} })
+	q := over(t, db)
+	ends, _ := q.wait(t.Context(), 3, beta)
+	for i := range 3 {
+		q.lines.AwaitIdle(t.Context())
+		d.created.Store(2)
+		q.create(alpha, CreateInput{Title: fmt.Sprint(i), Target: "beta"})
+		if w := <-ends; w.n != i || w.task != fmt.Sprint(i) {
+			t.Errorf("task %d woke waiter %d with %q", i, w.n, w.task)
+		}
+	}
 }
 
 func TestNobodyIsToldThatOthersWereFaster(t *testing.T) {

@@ -39,6 +39,9 @@ func (s *Service) Break(ctx context.Context, c identity.Caller, in BreakInput) (
 			s.Mail.Notify(tx, noticeID, box, brokenText(&broken, b.Project, c, in.Reason), now)
 			out.Told = box
 		}
+		if !broken.Holder.same(me) {
+			incidents.Put(tx, noticeID, broke(b.Project, &broken, me, in.Reason, now))
+		}
 		out.Broken = view(id, broken)
 		write(tx, b)
 		return nil

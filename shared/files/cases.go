@@ -164,12 +164,17 @@ func listCases() op.Cases {
 		taking("", nil, "a/", "b/", "c/"), {Op: "reserve_files", In: op.In{"project": "b.org/p", "paths": many}},
 		{Op: "list_reservations", Save: "nextCursor as cursor"},
 	}
+	broken := op.After(betas, op.Step{Op: "break_reservation", As: op.Human,
+		In: op.In{"reservationId": first(app), "reason": "it is in the way"}})
 	return op.Cases{RPCs: 2, Named: []string{"project"}, Rights: anyone, Examples: []op.Example{
 		{Given: alphas, In: op.In{"project": app}, RPCs: 1},
 		{Name: "of all projects", Given: op.After(alphas, betas2...)},
 		{Name: "of a program", Given: op.After(alphas, betas2...), In: op.In{"program": "BETA"}},
 		{Name: "on a path", Given: alphas, In: op.In{"project": app, "path": "docs/a.md"}},
 		{Name: "for a task", Given: forTask, In: op.In{"project": app}},
+		{Name: "with what went past them", Given: broken, In: op.In{"project": app, "recent": true}},
+		{Name: "of all projects, with what went past them", Given: broken, In: op.In{"recent": true},
+			RPCs: 3, Over: "what went past them is read too"},
 		{Name: "the next page", Given: page, In: op.In{"cursor": "$cursor"}},
 		{Name: "where there are none", RPCs: 1},
 	}, Refused: []op.Refusal{

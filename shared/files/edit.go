@@ -126,13 +126,6 @@ func (s *stand) toReserve(e Edit, me Holder, checked []Checked) []string {
 	return want
 }
 
-// meeting marks that the holder of a reservation and an editor were told of a changed file.
-type meeting struct {
-	PurgeAt time.Time `json:"purgeAt"`
-}
-
-var meetings = store.Collection[meeting]{Name: "fileMeetings"}
-
 // untold is a changed file and a reservation of another that it is under.
 type untold struct {
 	id, path string
@@ -155,9 +148,9 @@ func (s *Service) Changed(ctx context.Context, c identity.Caller, e Edit) (lines
 	}
 	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
 		lines = nil
-		seen, fetches := make([]meeting, len(all)), make([]*store.Fetch, len(all))
+		seen, fetches := make([]incident, len(all)), make([]*store.Fetch, len(all))
 		for i, u := range all {
-			fetches[i] = meetings.Fetch(u.id, &seen[i])
+			fetches[i] = incidents.Fetch(u.id, &seen[i])
 		}
 		if err := store.Load(ctx, tx, fetches...); err != nil {
 			return err
@@ -170,7 +163,7 @@ func (s *Service) Changed(ctx context.Context, c identity.Caller, e Edit) (lines
 			if fetches[i].Found {
 				continue
 			}
-			meetings.Put(tx, u.id, meeting{PurgeAt: b.now.Add(Retention)})
+			incidents.Put(tx, u.id, changed(project, u, holderOf(c, e.SessionID), b.now))
 			lines = append(lines, fmt.Sprintf("%s was changed, and %s", u.path, Tell(u.by)))
 			s.tellMeeting(tx, c, e, project, u, boxes[i], b.now)
 		}

@@ -45,6 +45,14 @@ func (h Holder) address() string {
 	return identity.Address(h.Program, h.Session)
 }
 
+// label names the holder: where messages reach it, or the short form of a key.
+func (h Holder) label() string {
+	if h.Program != "" {
+		return h.address()
+	}
+	return h.name()
+}
+
 // who describes the holder in a message: "alpha/1", or the short form of a key.
 func (h Holder) who() string {
 	switch {

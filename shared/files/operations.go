@@ -126,13 +126,41 @@ type ListInput struct {
 	Project string `json:"project,omitempty" allow:"max=300" jsonschema:"where left out: all projects"`
 	Path    string `json:"path,omitempty" allow:"max=300" jsonschema:"those that overlap this path or pattern of the project"`
 	Program string `json:"program,omitempty" allow:"max=100"`
+	Recent  bool   `json:"recent,omitempty" allow:"rare" jsonschema:"also what went past reservations in the last day"`
 	Cursor  string `json:"cursor,omitempty" allow:"max=2000" jsonschema:"a nextCursor"`
+}
+
+// WaitView is a call that waits for its turn, in an output.
+type WaitView struct {
+	Project   string    `json:"project"`
+	Patterns  []string  `json:"patterns" jsonschema:"at most 5"`
+	More      int       `json:"more,omitempty" jsonschema:"the number of its other patterns"`
+	Mode      Mode      `json:"mode"`
+	Holder    string    `json:"holder" jsonschema:"who waits: a program or a key"`
+	SessionID string    `json:"sessionId,omitempty"`
+	Worktree  string    `json:"worktree,omitempty"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until" jsonschema:"when its turn passes to those behind"`
+}
+
+// Incident is something that went past a reservation, in an output.
+type Incident struct {
+	Kind    string    `json:"kind" allow:"enum=broken|changed" jsonschema:"a broken reservation, or a held file that another changed"`
+	Project string    `json:"project"`
+	Path    string    `json:"path,omitempty" jsonschema:"the changed file"`
+	Pattern string    `json:"pattern"`
+	Holder  string    `json:"holder" jsonschema:"whose reservation it was"`
+	By      string    `json:"by" jsonschema:"who broke it, or changed the file"`
+	Reason  string    `json:"reason,omitempty" jsonschema:"why it was broken, or reserved"`
+	At      time.Time `json:"at"`
 }
 
 // ListOutput is the output of list_reservations.
 type ListOutput struct {
-	Reservations []View `json:"reservations"`
-	NextCursor   string `json:"nextCursor,omitempty"`
+	Reservations []View     `json:"reservations"`
+	Waiting      []WaitView `json:"waiting,omitempty" jsonschema:"calls that wait for such files, in the order of their turns"`
+	Recent       []Incident `json:"recent,omitempty" jsonschema:"the last first, at most 20"`
+	NextCursor   string     `json:"nextCursor,omitempty"`
 }
 
 // CheckInput is the input of check_files.
@@ -214,7 +242,7 @@ func (s *Service) Operations() []op.Op {
 		}, s.Renew),
 		op.New(op.Spec{Name: "list_reservations", Title: "List reservations", Toolset: set,
 			Route: "GET /v1/files/reservations", Effect: op.Read, Cases: listCases,
-			Doc: "See who edits what: the reservations of a project, of a program, or those on a path.",
+			Doc: "See who edits what: the reservations of a project, of a program, or those on a path, and who waits for them.",
 		}, s.List),
 		op.New(op.Spec{Name: "check_files", Title: "Check files", Toolset: set, Route: "POST /v1/files/check",
 			Effect: op.Read, Cases: checkCases,

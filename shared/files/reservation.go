@@ -135,7 +135,7 @@ var (
 
 // Defs declares the collections of reservations.
 func (*Service) Defs() []*store.Def {
-	return []*store.Def{boards.Def(), renewals.Def(), projects.Def(), meetings.Def()}
+	return []*store.Def{boards.Def(), renewals.Def(), projects.Def(), incidents.Def()}
 }
 
 // idLength is the length of the id of a board, in hexadecimal digits.

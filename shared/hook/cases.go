@@ -66,6 +66,8 @@ func hookCases() op.Cases {
 		{Name: "with a heartbeat that is due", Given: started, In: later("tool", op.In{"doing": "Bash: make test"}),
 			Pass: beatEvery, RPCs: look + 1},
 		{Name: "with mail", Given: mailed, In: later("tool", op.In{"maxBytes": 1024}), RPCs: look + hand + 1},
+		{Name: "with rules of permissions", Given: started, In: later("prompt", op.In{"permissions": op.In{"on": true,
+			"allow": []string{"Bash(git status*)"}}})},
 		{Name: "with counts alone", Given: mailed, In: later("prompt", nil)},
 		{Name: "with the receipt of what came", Given: op.After(mailed,
 			op.Step{Op: "hook_event", In: later("tool", op.In{"maxBytes": 4096}), Save: "receipt as receipt"}),
@@ -99,12 +101,26 @@ func hookCases() op.Cases {
 			Words: "must be one of start, resume"},
 		{Name: "too many bytes", In: `{"version":1,"client":"claude","event":"tool","thread":"t","maxBytes":4097}`,
 			Path: "maxBytes", Words: "must be at most 4096"},
+		{Name: "a pattern that is too long", In: `{"version":1,"client":"c","event":"start","thread":"t","permissions":{"on":true,"allow":["` +
+			strings.Repeat("a", 201) + `"]}}`, Path: "permissions.allow[0]", Words: "must be at most 200 characters"},
 		{Name: "usage without an id", In: `{"version":1,"client":"c","event":"turn","thread":"t","usage":[{"model":"m"}]}`,
 			Path: "usage[0].id", Words: "is required"},
 		{Name: "too many paths", In: `{"version":1,"client":"c","event":"edit","thread":"t","project":"x","paths":["` +
 			strings.Repeat(`a","`, 100) + `a"]}`, Path: "paths", Words: "must have at most 100"},
 		{Name: "paths without a project", Given: started, In: `{"version":1,"client":"claude","event":"edit","thread":"t-1",` +
 			`"sessionId":"$session","paths":["a"]}`, Path: "project", Words: "is required"},
+	}}
+}
+
+func clientsCases() op.Cases {
+	rules := op.In{"on": true, "assurance": "paired", "timeout": 120, "allow": []string{"Bash(git status*)"}, "deny": []string{"Bash(rm *)"}}
+	return op.Cases{RPCs: 1, Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}, Examples: []op.Example{
+		{Given: op.After(started, op.Step{Op: "hook_event", In: later("prompt", op.In{"permissions": rules})}), As: op.Human},
+		{Name: "where none has come", As: op.Human},
+		{Name: "by an agent", Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "too many at once", As: op.Human, In: `{"limit":101}`, Path: "limit", Words: "must be at most 100"},
+		{Name: "a cursor that is none", As: op.Human, In: `{"cursor":"!"}`, Path: "cursor", Words: "use the one that came with the page before"},
 	}}
 }
 

@@ -3,6 +3,7 @@ package hook
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
 	"slices"
 	"time"
 
@@ -28,6 +29,8 @@ type link struct {
 	Project       string    `json:"project,omitempty"`
 	Model         string    `json:"model,omitempty"`
 	Headless      bool      `json:"headless,omitempty"`
+	// Permissions are those that the client told last.
+	Permissions *wire.Permissions `json:"permissions,omitempty"`
 	// Told are the claims that the session knows of. Asked are those of an output that was not confirmed yet, and Receipt
 	// is that of the output.
 	Told    []known   `json:"told,omitempty"`
@@ -51,8 +54,8 @@ type thread struct {
 }
 
 var (
-	links = store.Collection[link]{Name: "hookLinks", Indexes: []string{"project,seenAt desc"},
-		Unindexed: []string{"told", "asked", "directory", "thread"}}
+	links = store.Collection[link]{Name: "hookLinks", Indexes: []string{"project,seenAt desc", "seenAt desc"},
+		Unindexed: []string{"told", "asked", "directory", "thread", "permissions"}}
 	threads = store.Collection[thread]{Name: "hookThreads"}
 )
 
@@ -82,9 +85,13 @@ func (l *link) describe(in wire.HookInput) bool {
 		}
 	}
 	l.Headless = l.Headless || in.Headless
+	if in.Permissions != nil {
+		l.Permissions = in.Permissions
+	}
 	same := before.Client == l.Client && before.ClientVersion == l.ClientVersion && before.Host == l.Host &&
 		before.Directory == l.Directory && before.Branch == l.Branch && before.Worktree == l.Worktree &&
-		before.Project == l.Project && before.Model == l.Model && before.Headless == l.Headless
+		before.Project == l.Project && before.Model == l.Model && before.Headless == l.Headless &&
+		reflect.DeepEqual(before.Permissions, l.Permissions)
 	return !same
 }
 

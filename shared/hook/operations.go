@@ -15,6 +15,10 @@ func (s *Service) Operations() []op.Op {
 			Effect: op.Read, Cases: waitCases,
 			Doc: "For the process that waits for all sessions of a client on a machine: which of them have news since the " +
 				"last answer, and who may wake their agents for it. It marks nothing as read."}, s.Wait),
+		op.New(op.Spec{Name: "list_clients", Title: "List the clients of sessions", Toolset: set, Route: "GET /v1/clients",
+			Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: clientsCases,
+			Doc: "For people: where the sessions run whose clients have Parley's hooks, and by which rules the permission requests of " +
+				"each are answered. Newest first."}, s.Clients),
 	}
 }
 

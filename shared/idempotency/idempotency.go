@@ -12,9 +12,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
-
 	"parley.internal/shared/fault"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/store"
 )
 
@@ -96,7 +95,7 @@ func Update[O any](
 	err := t.Update(ctx, run)
 	// The next run finds the record of one that took effect without an answer.
 	for range lookups {
-		if !fault.Is(err, fault.OutcomeUnknown) || gax.Sleep(ctx, lookupPause) != nil {
+		if !fault.Is(err, fault.OutcomeUnknown) || sleep.For(ctx, lookupPause) != nil {
 			break
 		}
 		err = t.Update(ctx, run)

@@ -16,6 +16,10 @@ const (
 	Passkey Assurance = "passkey"
 )
 
+// Paired is a demand that nobody meets as it is: [Demand] resolves it to Device once the person has paired one, and to
+// Local before.
+const Paired Assurance = "paired"
+
 // rank returns the order of an assurance, 0 for one that is not known.
 func (a Assurance) rank() int {
 	switch a {
@@ -71,11 +75,11 @@ func (c Caller) Acting() Assurance {
 const pairing = "use a paired device, on its page /q; the browser that first opens a link of `parley link` pairs " +
 	"as one, and a further one by a link that a paired device makes"
 
-// Demand returns the assurance that a permission or an approval demands: the one that was named, else device for a
-// person with a paired device, and local for others.
+// Demand returns the assurance that a permission or an approval demands: the one that was named, else, and for Paired,
+// device for a person with a paired device, and local for others.
 func Demand(named Assurance, paired bool) Assurance {
 	switch {
-	case named != "":
+	case named != "" && named != Paired:
 		return named
 	case paired:
 		return Device

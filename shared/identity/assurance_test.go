@@ -17,6 +17,7 @@ func TestAnAssuranceMeetsItselfAndWhatIsLess(t *testing.T) {
 		{Local, Device, false}, {"", Local, false}, {"", Device, false},
 		{Device, Passkey, false}, {Passkey, Passkey, true}, {Passkey, Device, true}, {Passkey, Local, true},
 		{Passkey, "an oath", false}, {"an oath", "an oath", false}, {"an oath", Local, false}, {Device, "", false},
+		{Passkey, Paired, false}, {Paired, Local, false},
 	} {
 		if got := c.has.Meets(c.demanded); got != c.want {
 			t.Errorf("%q where %q is demanded: %v, want %v", c.has, c.demanded, got, c.want)
@@ -66,7 +67,8 @@ func TestPermissionsDemandADeviceOnceOneIsPaired(t *testing.T) {
 		named  Assurance
 		paired bool
 		want   Assurance
-	}{{"", false, Local}, {"", true, Device}, {Local, true, Local}, {Device, false, Device}} {
+	}{{"", false, Local}, {"", true, Device}, {Local, true, Local}, {Device, false, Device},
+		{Paired, false, Local}, {Paired, true, Device}} {
 		if got := Demand(c.named, c.paired); got != c.want {
 			t.Errorf("named %q, paired %v: %q, want %q", c.named, c.paired, got, c.want)
 		}

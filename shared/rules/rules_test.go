@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -125,7 +125,7 @@ func (p *project) ask(t *testing.T, method, what string, body []byte) []byte {
 			t.Fatalf("%s: %d after %d attempts\n%s", what, status, attempt, out)
 		}
 		t.Logf("%s: %d\n%s", what, status, out)
-		if err := gax.Sleep(t.Context(), wait); err != nil {
+		if err := sleep.For(t.Context(), wait); err != nil {
 			t.Fatal(err)
 		}
 	}

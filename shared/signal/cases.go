@@ -44,7 +44,7 @@ func askCases() op.Cases {
 		{Name: "six options", In: `{"question":"q","options":["1","2","3","4","5","6"]}`, Path: "options",
 			Words: "must have at most 5 members, not 6"},
 		{Name: "an unknown assurance", In: `{"question":"q","assurance":"sure"}`, Path: "assurance",
-			Words: "must be one of local, device, passkey"},
+			Words: "must be one of local, paired, device, passkey"},
 	}}
 }
 

@@ -32,10 +32,10 @@ type Answer struct {
 type AskInput struct {
 	op.Idempotency
 	Question  string             `json:"question" allow:"nonempty,max=2000"`
-	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"to choose from; free text is possible too"`
+	Options   []string           `json:"options,omitempty" allow:"max=5,each=100" jsonschema:"free text is possible too"`
 	Context   string             `json:"context,omitempty" allow:"max=2000" jsonschema:"what the human should know"`
 	Priority  task.Priority      `json:"priority,omitempty" allow:"enum=low|normal|high,default=normal"`
-	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|device|passkey,default=local,rare" jsonschema:"device: only a paired device answers; passkey: only a person who uses a passkey for it"`
+	Assurance identity.Assurance `json:"assurance,omitempty" allow:"enum=local|paired|device|passkey,default=local,rare" jsonschema:"who may answer; paired: a device, once your human has one"`
 	ThreadID  string             `json:"threadId,omitempty" allow:"max=100,rare"`
 	InReplyTo string             `json:"inReplyTo,omitempty" allow:"max=100,rare"`
 	ProjectID string             `json:"projectId,omitempty" allow:"max=100,rare"`

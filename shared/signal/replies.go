@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
-
 	"parley.internal/shared/fault"
 	"parley.internal/shared/push"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/store"
 )
 
@@ -95,7 +94,7 @@ func (s *Service) listen(ctx context.Context, d store.Located[address], log *slo
 			return
 		}
 		log.WarnContext(ctx, "a reply topic is followed again", "user", d.Ref.User, "device", d.Ref.ID, "cause", err.Error())
-		_ = gax.Sleep(ctx, pause) // the loop checks ctx
+		_ = sleep.For(ctx, pause) // the loop checks ctx
 		pause = min(2*pause, lastConnect)
 	}
 }

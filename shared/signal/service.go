@@ -30,6 +30,8 @@ type Service struct {
 	// Registrant returns the assurance of a person's key that registered a device, or Unauthenticated if the key is no
 	// longer valid. If it is nil, all are valid.
 	Registrant func(ctx context.Context, user, keyID string) (identity.Assurance, error)
+	// Paired reports whether the user has a paired device. If it is nil, nobody has one.
+	Paired func(ctx context.Context, r store.Reader) (bool, error)
 	// PublicURL is the URL of the server for a person's browser, without a slash at its end;
 	// empty if it is not known.
 	PublicURL string
@@ -63,11 +65,15 @@ func title(question string) string {
 // milliseconds; the question stays pending after that.
 func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskOutput, error) {
 	now, id := s.Now(), s.NewID()
+	demanded, err := s.demanded(ctx, c, in.Assurance)
+	if err != nil {
+		return AskOutput{}, err
+	}
 	t := task.Task{Type: task.Question, Title: title(in.Question), Status: task.Created, Priority: in.Priority,
 		Source: c.Program, Verified: c.Bound(), Maker: c.Owner(), Target: human, ProjectID: in.ProjectID, ReplyTo: in.InReplyTo,
 		ThreadID: in.ThreadID, Context: in.Context, CreatedAt: now,
 		ExpiresAt: now.Add(time.Duration(in.TTL) * time.Second),
-		Question:  &task.QuestionPart{Content: in.Question, Options: in.Options, Assurance: in.Assurance}}
+		Question:  &task.QuestionPart{Content: in.Question, Options: in.Options, Assurance: demanded}}
 	if t.Priority == "" {
 		t.Priority = task.Normal
 	}
@@ -87,6 +93,15 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 		err = s.told(ctx, c, out.QuestionID)
 	}
 	return out, err
+}
+
+// demanded returns the assurance that an answer needs. Only [identity.Paired] costs a read.
+func (s *Service) demanded(ctx context.Context, c identity.Caller, named identity.Assurance) (identity.Assurance, error) {
+	if named != identity.Paired || s.Paired == nil {
+		return identity.Demand(named, false), nil
+	}
+	paired, err := s.Paired(ctx, s.DB.User(c.User))
+	return identity.Demand(named, paired), err
 }
 
 // told notes that the asker has the answer, which no hook tells it then.

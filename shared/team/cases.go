@@ -108,6 +108,20 @@ func readCases() op.Cases {
 	}}
 }
 
+func listCases() op.Cases {
+	second := op.After(founded, op.Step{Op: "team_create", As: "other", In: op.In{"team_name": "other-crew"}},
+		op.Step{Op: "team_list", As: op.Human, In: op.In{"limit": 1}, Save: "nextCursor as cursor"})
+	return op.Cases{RPCs: 1, Rights: op.Rights{Program: op.MayNot, Unbound: op.MayNot, Human: op.May}, Examples: []op.Example{
+		{Given: running, As: op.Human},
+		{Name: "the next page", Given: second, As: op.Human, In: op.In{"limit": 1, "cursor": "$cursor"}},
+		{Name: "where there is none", As: op.Human},
+		{Name: "by an agent", Given: founded, Fault: fault.Forbidden, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "a limit of 0", As: op.Human, In: `{"limit":0}`, Path: "limit", Words: "must be at least 1"},
+		{Name: "an unknown cursor", As: op.Human, In: `{"cursor":"xyz"}`, Path: "cursor", Words: "use the one that came with the page before"},
+	}}
+}
+
 func spawnCases() op.Cases {
 	once := op.In{"team_name": "crew", "name": "beta", "prompt": "do <this> ✓", "model": "m",
 		"subagent_type": "reviewer", "plan_mode_required": true,

@@ -35,6 +35,8 @@ func (s *Service) membership() []op.Op {
 		op.New(op.Spec{Name: "team_read_config", Alias: "read_config", Title: "Read a team", Toolset: set,
 			Route: "GET " + teamRoute, Effect: op.Read, Cases: readCases,
 			Doc: "Read a team: its lead and its members."}, s.ReadConfig),
+		op.New(op.Spec{Name: "team_list", Title: "List the teams", Toolset: set, Route: "GET /v1/teams", Effect: op.Read,
+			For: op.Humans, RESTOnly: true, Cases: listCases, Doc: "For people: all teams, by their names."}, s.List),
 		op.New(op.Spec{Name: "team_spawn_teammate", Starts: op.Always, Alias: "spawn_teammate", Title: "Spawn a teammate", Toolset: set,
 			Route: "POST " + teamRoute + "/members", Effect: op.Write, Creates: true, Cases: spawnCases,
 			Doc: "Add an agent to your team and have its process started by the team's runner. Its prompt is the " +

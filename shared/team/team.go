@@ -90,7 +90,7 @@ type instruction struct {
 }
 
 var (
-	teams = store.Collection[document]{Name: "teams", Unindexed: []string{"members", "processes", "description", "nulls"},
+	teams = store.Collection[document]{Name: "teams", Indexes: []string{"name"}, Unindexed: []string{"members", "processes", "description", "nulls"},
 		Log: "team", Note: func(d *document, id string) store.Note { return store.Note{Line: d.Name, Program: d.Owner} }}
 	leaderships = store.Collection[leadership]{Name: "teamSeats"}
 	deletions   = store.Collection[deletion]{Name: "teamGraves", AllUsers: []string{"dueAt"}}

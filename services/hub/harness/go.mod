@@ -19,7 +19,10 @@ require (
 	parley.internal/shared v0.0.0
 )
 
-require go.yaml.in/yaml/v3 v3.0.5 // indirect
+require (
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/mod v0.41.0 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

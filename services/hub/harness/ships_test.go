@@ -94,6 +94,30 @@ func TestNothingThatShipsNeedsATestPackage(t *testing.T) {
 	}
 }
 
+// cloudOnly are the modules, by their beginnings, that the program for a laptop does without. They are more than half of
+// what a first build downloads and compiles.
+var cloudOnly = []string{"cloud.google.com", "firebase.google.com", "github.com/googleapis", "go.opentelemetry.io",
+	"golang.org/x/oauth2", "google.golang.org"}
+
+func TestTheProgramForALaptopDoesWithoutTheClientsOfTheCloud(t *testing.T) {
+	t.Parallel()
+	const hub = "services/hub"
+	whole := list(t, hub, "-deps", shipped[hub][0])
+	laptop := list(t, hub, append([]string{"-deps", "-tags", "laptop"}, shipped[hub]...)...)
+	for _, root := range cloudOnly {
+		with := func(deps []string) bool {
+			return slices.ContainsFunc(deps, func(dep string) bool { return within(dep, root) })
+		}
+		if !with(whole) {
+			t.Errorf("the whole program has no package of %s any more: take it out of the list", root)
+		}
+		if with(laptop) {
+			t.Errorf("the program for a laptop links a package of %s: let parley.internal/services/hub/internal/cloud "+
+				"alone import it", root)
+		}
+	}
+}
+
 func TestNoOtherModuleImportsTheHarness(t *testing.T) {
 	t.Parallel()
 	for _, module := range []string{"shared", "services/hub", "functions"} {

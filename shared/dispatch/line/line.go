@@ -27,6 +27,8 @@ type line[W any] struct {
 	idle chan struct{} // closed while it is so
 	// missed means that work was offered while the first call was looking.
 	missed bool
+	// gone has the ids of the work that calls have got since the first call began to look. The look may have seen it before.
+	gone map[string]bool
 }
 
 // Work is one piece of work.
@@ -195,6 +197,20 @@ func (o *owner[W]) untry(id string) {
 	}
 }
 
+// got records that a call has got work, so that no call tries it because of an earlier look.
+func (o *owner[W]) got(id string) {
+	for _, ln := range o.lines {
+		ln.found = slices.DeleteFunc(ln.found, func(w Work[W]) bool { return w.ID == id })
+		if ln.isIdle() {
+			continue // the next look begins later
+		}
+		if ln.gone == nil {
+			ln.gone = map[string]bool{}
+		}
+		ln.gone[id] = true
+	}
+}
+
 // Others are the calls that may have the work that a call has lost.
 type Others int
 
@@ -227,6 +243,9 @@ func (p *Place[W]) Leave(id string) {
 	defer p.lines.mu.Unlock()
 	o := p.lines.owners[p.owner]
 	o.remove(p)
+	if id != "" {
+		o.got(id)
+	}
 	o.untry(id)
 	if w := p.work; w != nil {
 		p.work = nil

@@ -78,6 +78,11 @@ func TestWorkThatWasFoundIsTakenInOrderWithoutAnotherLook(t *testing.T) {
 		t.Error("work that is being tried is found again")
 	}
 	a.Leave("1")
+	if c.Found(work("1")) || other.Found(work("1")) {
+		t.Error("work that a call has got is found by looks that began before")
+	}
+	c.Looking(c.fits)
+	other.Looking(other.fits)
 	if !c.Found(work("1")) || !other.Found(work("1")) {
 		t.Error("work that is no longer tried is not found")
 	}

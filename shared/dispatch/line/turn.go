@@ -74,7 +74,7 @@ func (p *Place[W]) Looking(fits func(Work[W]) bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
 	if ln := p.line(); ln != nil {
-		p.fits = fits
+		p.fits, ln.gone = fits, nil
 		ln.busy()
 	}
 }
@@ -96,8 +96,8 @@ func (p *Place[W]) Idle() bool {
 	return true
 }
 
-// Found keeps the work that the first call has found, but for work that another call tries already. It reports whether
-// the call has work: found or given.
+// Found keeps the work that the first call has found, but for work that another call tries already, or has got since the
+// first one began to look. It reports whether the call has work: found or given.
 func (p *Place[W]) Found(work []Work[W]) bool {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
@@ -111,6 +111,6 @@ func (p *Place[W]) Found(work []Work[W]) bool {
 			ln.found = append(ln.found, w)
 		}
 	}
-	ln.found = slices.DeleteFunc(ln.found, func(w Work[W]) bool { _, is := trying[w.ID]; return is })
+	ln.found = slices.DeleteFunc(ln.found, func(w Work[W]) bool { _, is := trying[w.ID]; return is || ln.gone[w.ID] })
 	return len(ln.found) > 0
 }

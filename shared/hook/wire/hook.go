@@ -60,6 +60,9 @@ type HookInput struct {
 	Project  string `json:"project,omitempty" allow:"max=300" jsonschema:"the repository as host/owner/name"`
 	Model    string `json:"model,omitempty" allow:"max=100"`
 	Headless bool   `json:"headless,omitempty" jsonschema:"no person is at this session's terminal"`
+	// Permissions are the person's rules for the client's permission requests, which the person sees in the console. Without
+	// them those of an earlier call stand.
+	Permissions *Permissions `json:"permissions,omitempty"`
 	// Doing is a tool's name and a safe summary, never contents.
 	Doing string `json:"doing,omitempty" allow:"max=200" jsonschema:"a tool's name and a safe summary"`
 	// Paths are the files that the event edit is about, and Changed those that a call which is over has changed. Both are
@@ -71,6 +74,18 @@ type HookInput struct {
 	// Receipt confirms the mail and the answers of an earlier output. A repeated one changes nothing.
 	Receipt string  `json:"receipt,omitempty" allow:"max=100" jsonschema:"of an earlier answer, which reached the model"`
 	Usage   []Usage `json:"usage,omitempty" allow:"max=50" jsonschema:"from the client's own records, each counted once"`
+}
+
+// Permissions are the rules by which a person, or Parley at once, answers a client's permission requests.
+type Permissions struct {
+	// On reports that requests ring the person.
+	On bool `json:"on"`
+	// Assurance is the assurance that the person's answer needs, and Timeout the time in seconds after which the client asks by itself.
+	Assurance string `json:"assurance,omitempty" allow:"max=40"`
+	Timeout   int64  `json:"timeout,omitempty" allow:"min=0,max=86400" jsonschema:"seconds until the client asks by itself"`
+	// Allow and Deny are the patterns of requests that are answered at once.
+	Allow []string `json:"allow,omitempty" allow:"max=50,each=200" jsonschema:"patterns that are allowed at once"`
+	Deny  []string `json:"deny,omitempty" allow:"max=50,each=200" jsonschema:"patterns that are denied at once, which wins"`
 }
 
 // Usage is a record of a client about one call of a model.

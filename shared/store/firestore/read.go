@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/googleapis/gax-go/v2"
 
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/store"
 )
 
@@ -157,4 +157,4 @@ func (d *Driver) runQuery(ctx context.Context, req *firestorepb.RunQueryRequest)
 }
 
 // pause waits before another try, longer after each. It reports false once ctx has ended.
-func pause(ctx context.Context, try int) bool { return gax.Sleep(ctx, backoff(try)) == nil }
+func pause(ctx context.Context, try int) bool { return sleep.For(ctx, backoff(try)) == nil }

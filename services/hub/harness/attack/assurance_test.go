@@ -98,3 +98,27 @@ func (s *scene) deviceID() string {
 	}
 	return found[at].(args)["id"].(string)
 }
+
+func TestAttackAPermissionStaysUnansweredOnTheMachineOnceADeviceIsPaired(t *testing.T) {
+	each(t, func(s *scene) {
+		ask := func() string {
+			return s.ok(s.alpha, "ask_question", args{"question": "Bash: rm -rf build?", "assurance": "paired"})["questionId"].(string)
+		}
+		before := ask()
+		s.ok(s.human, "answer_question", args{"questionId": before, "response": "allow"})
+
+		phone, id := s.hub.Device("victim-"+strings.ToLower(s.over)), ask()
+		answer := args{"questionId": id, "response": "allow"}
+		s.refused(fault.Forbidden, s.human, "answer_question", answer)
+		if out, code := s.parley("answer", id, "allow"); code != 1 || !strings.Contains(out, "from a paired device only") {
+			s.Errorf("parley answer: %q, exit %d", out, code)
+		}
+		s.ok(phone, "answer_question", answer)
+		if got := s.ok(s.alpha, "get_response", args{"questionId": id}); got["answeredWith"] != "device" {
+			s.Errorf("the answer is %v", got)
+		}
+
+		s.ok(phone, "revoke_key", args{"keyId": s.deviceID()})
+		s.ok(s.human, "answer_question", args{"questionId": ask(), "response": "allow"})
+	})
+}

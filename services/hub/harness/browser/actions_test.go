@@ -161,19 +161,19 @@ func TestAPersonQueuesAStoryAgainAndSkipsOne(t *testing.T) {
 	})
 }
 
-func TestATeamThatWasOpenedIsListed(t *testing.T) {
+func TestEveryTeamAndFireIsListed(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, hubtest.Options{})
 	hubtest.Must(t, u.Hub.REST(u.Agent, "POST", "/v1/teams", args{"team_name": "orchard"}).Into(&struct{}{}))
 	b := u.console(u.Hub.URL, "/sprints")
-	b.sees("#no-team", "opened by their name")
-	b.clickNamed("#shown", "Open a team…")
-	b.write("dialog input", "orchard")
-	b.click("dialog .main")
-	b.sees("#shown h1", "orchard")
-	b.press("g")
-	b.press("s")
 	b.sees("#teams", "orchard")
+	b.sees("#teams", "1 member")
+	b.open(u.Hub.URL + "/talk")
+	b.sees("#fires-none", "Agents debate a plan")
+	hubtest.Must(t, u.Hub.REST(u.Agent, "PUT", "/v1/fires/grafting", nil).Into(&struct{}{}))
+	b.sees("#fires", "grafting")
+	b.click("#fires a")
+	b.sees("#shown h1", "grafting")
 }
 
 func TestAPersonFinishesATaskThatWaitsForThem(t *testing.T) {

@@ -35,7 +35,15 @@ func (b *tab) press(keys string) {
 // aDay returns a user whose store holds the scripted day.
 func aDay(t *testing.T, db *store.DB) *user {
 	t.Helper()
-	if _, err := demo.Play(t.Context(), db, "u", time.Now()); err != nil {
+	u, _ := played(t, db)
+	return u
+}
+
+// played is aDay, with the keys of the day's agents.
+func played(t *testing.T, db *store.DB) (*user, map[string]string) {
+	t.Helper()
+	keys, err := demo.Play(t.Context(), db, "u", time.Now())
+	if err != nil {
 		t.Fatal(err)
 	}
 	u := &user{hubtest.NewUserOn(t, db, hubtest.Options{Direct: ways(t)}), t}
@@ -44,7 +52,7 @@ func aDay(t *testing.T, db *store.DB) *user {
 	if _, err := relay.Run(t.Context(), store.NewAdmin(db)); err != nil { // mail that nobody has read in time is dead
 		t.Fatal(err)
 	}
-	return u
+	return u, keys
 }
 
 func TestAnOptionInTheInboxIsAnAnswerThatCanBeTakenBack(t *testing.T) {
@@ -208,7 +216,7 @@ func TestEverythingIsReachedByKeys(t *testing.T) {
 	id := u.Ask(args{"question": "Ship it?", "options": []string{"Yes", "No"}})
 	b := u.console(u.Hub.URL, "/")
 	b.sees("#asked h3", "Ship it?")
-	for key, title := range map[string]string{"g": "Agents", "w": "Work", "m": "Mail", "t": "Talk", "s": "Sprints", "u": "Usage",
+	for key, title := range map[string]string{"g": "Agents", "w": "Work", "f": "Files", "m": "Mail", "t": "Talk", "s": "Sprints", "u": "Usage",
 		"e": "Settings"} {
 		b.press("g")
 		b.press(key)

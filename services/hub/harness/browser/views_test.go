@@ -24,9 +24,10 @@ import (
 var shown = []struct{ path, sel, text string }{
 	{"/", "#asked h3", "Move the freeze"},
 	{"/q/$question", "#title", "?"},
-	{"/agents", ".session", "Writing the retry of a failed capture"},
+	{"/agents", ".rules", "3 rules answer at once"},
 	{"/work", ".rows", "Capture must be idempotent"},
 	{"/work/$task", ".history", "Completed"},
+	{"/files", "#projects code", "payments/capture/**"},
 	{"/mail", "#threads", "Refunds"},
 	{"/talk", "#checks", "payments/refund.go"},
 	{"/talk/council/$council", ".cards", "key that the client sends"},
@@ -62,8 +63,11 @@ func TestEveryViewShowsTheDayOnEveryScreen(t *testing.T) {
 	script := axe(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		u := aDay(t, storetest.SQLite(t, app.Schema()))
-		b := u.console(u.Hub.URL, "/")
+		u, keys := played(t, storetest.SQLite(t, app.Schema()))
+		u.inLine(keys)
+		b := u.console(u.Hub.URL, "/files")
+		b.sees(".turns li:nth-child(2)", "asked")
+		b.open(u.Hub.URL + "/")
 		for _, s := range screens {
 			u.walk(b, s.width, s.scheme, script)
 		}

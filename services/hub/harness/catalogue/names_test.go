@@ -67,7 +67,7 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
 	{"shared/passkeys", "cases.go operations.go", "its operations are of the toolset of keys"},
-	{"services/hub/harness/demo", "play.go play_test.go talk.go work.go", "the calls of a scripted day"},
+	{"services/hub/harness/demo", "files.go play.go play_test.go talk.go work.go", "the calls of a scripted day"},
 	{"services/hub/harness/agents", "agent_test.go attach_test.go hooks_test.go runner_test.go",
 		"the scripts of the models call tools, and people and agents call them beside the clients"},
 	{"services/hub/harness/attack", "assurance_test.go attack_test.go limits_test.go memory_linux_test.go passkey_test.go",

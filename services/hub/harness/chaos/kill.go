@@ -27,8 +27,8 @@ func (r *run) launch(ctx context.Context) error {
 // terminateEvery is the number of hubs of which one gets SIGTERM instead of SIGKILL, and one sleeps instead of ending.
 const terminateEvery = 4
 
-// sleep is the time for which a hub sleeps. The client has its connections, and no answer on them.
-const sleep = 3 * time.Second
+// asleep is the time for which a hub sleeps. The client has its connections, and no answer on them.
+const asleep = 3 * time.Second
 
 // suspend lets a hub sleep and wakes it, also if the run ends meanwhile.
 func (r *run) suspend(ctx context.Context) {
@@ -39,7 +39,7 @@ func (r *run) suspend(ctx context.Context) {
 	fmt.Fprintf(r.options.Notes, "%6.1fs  %s sleeps\n", time.Since(r.report.Began).Seconds(), h.Name)
 	h.Suspend()
 	defer h.Resume()
-	_ = pause(ctx, sleep) // the caller sees the end of ctx
+	_ = pause(ctx, asleep) // the caller sees the end of ctx
 }
 
 // kill ends a hub each time that a kill is due and starts a replacement. Some hubs sleep for a while instead.

@@ -7,7 +7,7 @@ import (
 
 	"parley.internal/services/hub/harness/chaos/caller"
 	"parley.internal/services/hub/harness/chaos/witness"
-	"parley.internal/shared/client"
+	"parley.internal/shared/sleep"
 )
 
 const anyone = "any"
@@ -85,7 +85,7 @@ func (a *agent) work(ctx context.Context) error {
 
 // pause waits for d, or fails with the cause of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	if client.Sleep(ctx, d) != nil {
+	if sleep.For(ctx, d) != nil {
 		return context.Cause(ctx)
 	}
 	return nil

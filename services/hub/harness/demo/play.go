@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ type step struct {
 	as     string        // a program, or person
 	op     string
 	in     in
-	save   string // "taskId as review" keeps a field of the output for later inputs, as $review
+	save   string // "taskId as review" keeps a field of the output for later inputs, as $review; "list.0.id" is one of its first member
 }
 
 // clock is the time of the day that is played. It is safe for concurrent use.
@@ -68,7 +69,7 @@ func Play(ctx context.Context, db *store.DB, user string, end time.Time) (map[st
 		p.callers[name] = identity.Caller{User: user, Program: name, KeyID: made.ID, Kind: identity.Agent}
 		keys[name] = made.Key
 	}
-	steps := slices.Concat(sessions(), sprintDay(), team(), work(), mail(), talk(), inbox())
+	steps := slices.Concat(sessions(), sprintDay(), team(), work(), mail(), talk(), inbox(), reservations())
 	slices.SortStableFunc(steps, func(a, b step) int { return int(b.before - a.before) })
 	for _, s := range steps {
 		c.set(end.Add(-s.before))
@@ -112,11 +113,27 @@ func (p *player) call(ctx context.Context, s step, out any) error {
 	if !saves {
 		return nil
 	}
-	var fields map[string]any
-	if err := json.Unmarshal(res.Data, &fields); err != nil {
+	var found any
+	if err := json.Unmarshal(res.Data, &found); err != nil {
 		return fmt.Errorf("demo: %s: %w", s.op, err)
 	}
-	p.saved["$"+name] = fields[field]
+	for each := range strings.SplitSeq(field, ".") {
+		found = member(found, each)
+	}
+	p.saved["$"+name] = found
+	return nil
+}
+
+// member returns a member of an object by its name, or one of a list by its number, nil if there is none.
+func member(of any, name string) any {
+	switch x := of.(type) {
+	case map[string]any:
+		return x[name]
+	case []any:
+		if i, err := strconv.Atoi(name); err == nil && i < len(x) {
+			return x[i]
+		}
+	}
 	return nil
 }
 

@@ -32,7 +32,13 @@ func TestTheDayLeavesSomethingForEveryView(t *testing.T) {
 		if len(keys) != len(demo.Programs) {
 			t.Errorf("there are keys of %d agents", len(keys))
 		}
-		has(t, app.New(db, app.Ports{}).Catalogue(), "u")
+		catalogue := app.New(db, app.Ports{}).Catalogue()
+		has(t, catalogue, "u")
+		for list, least := range map[string]int{"reservations": 6, "recent": 2} {
+			if n := length(t.Context(), t, catalogue, "u", "list_reservations", `{"recent":true}`, list); n < least {
+				t.Errorf("there are %d %s of files, want at least %d", n, list, least)
+			}
+		}
 	})
 }
 

@@ -28,7 +28,15 @@ func sessions() (steps []step) {
 			step{at(0, 2), s.program, "update_session", in{"sessionId": s.program + "/1", "status": s.status,
 				"state": s.state, "progress": s.progress}, ""})
 	}
+	hook := func(program, name, client, branch string, permissions in) step {
+		return step{at(0, 5), program, "hook_event", in{"version": 1, "client": client, "event": "prompt", "thread": program + "-day",
+			"sessionId": program + "/1", "name": name, "host": "studio", "directory": "/home/ana/src/orchard", "branch": branch,
+			"permissions": permissions}, ""}
+	}
 	return append(steps,
+		hook("backend", "Payments service", "claude", "payments", in{"on": true, "assurance": "paired", "timeout": 300,
+			"allow": []string{"Bash(git status*)", "Bash(make test*)"}, "deny": []string{"Bash(git push*)"}}),
+		hook("frontend", "Checkout page", "codex", "checkout-page", in{"on": false}),
 		step{at(8, 0), "tester", "create_session", in{"name": "Load test", "sessionId": "tester/2", "projectName": "orchard"}, ""},
 		step{at(6, 0), "tester", "update_session", in{"sessionId": "tester/2", "status": "1,200 checkouts a minute, no errors",
 			"state": "complete", "progress": 100}, ""})
@@ -125,7 +133,5 @@ func work() []step {
 		task(at(0, 20), "reviewer", "Document the refund endpoint", "backend", "low", "With an example of a partial refund.", "document"),
 		task(at(0, 15), "release", "Approve the release notes of 2.4", "user", "normal",
 			"They are in `notes/2.4.md`. What customers see first is the new error page.", "approve"),
-		{at(0, 45), "backend", "reserve_files", in{"project": "orchard", "paths": []string{"payments/capture/**"},
-			"leaseSeconds": 7200, "reason": "Retries of a failed capture"}, ""},
 	}
 }

@@ -128,7 +128,7 @@ func (e *Emulator) Keys(ctx context.Context, allow ...string) (func(auth.Keys) a
 		return nil, err
 	}
 	v, err := firebase.New(ctx, Project, list)
-	return func(k auth.Keys) auth.Keys { return firebase.Beside{Keys: k, Tokens: v} }, err
+	return func(k auth.Keys) auth.Keys { return auth.Beside{Keys: k, Tokens: v} }, err
 }
 
 // SignIn is an account with the tokens of an app that has signed in.

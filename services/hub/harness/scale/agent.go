@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/pulse"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/team"
 )
 
@@ -103,7 +104,7 @@ func (a *agent) act(ctx, sending context.Context, comes, pause time.Duration) {
 	}
 }
 
-func (a *agent) rest(ctx context.Context, d time.Duration) error { return client.Sleep(ctx, d) }
+func (a *agent) rest(ctx context.Context, d time.Duration) error { return sleep.For(ctx, d) }
 
 // action returns a random action.
 func (a *agent) action() func(context.Context) {

@@ -8,6 +8,7 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/signal"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/team"
 )
 
@@ -96,7 +97,7 @@ const lookEvery = 500 * time.Millisecond
 
 // answer answers questions until ctx ends.
 func (h *human) answer(ctx context.Context) {
-	for client.Sleep(ctx, lookEvery) == nil {
+	for sleep.For(ctx, lookEvery) == nil {
 		list, err := h.client.ListQuestions(ctx, signal.ListInput{Limit: 100})
 		h.run.calls.failed(ctx, "list_questions", err)
 		now := time.Now()

@@ -11,6 +11,7 @@ import (
 
 	"parley.internal/services/hub/harness/scale/tally"
 	"parley.internal/shared/client"
+	"parley.internal/shared/sleep"
 )
 
 // Options configure a run.
@@ -96,7 +97,7 @@ func (r *run) work(ctx context.Context) (*Report, error) {
 		senders.Go(func() { a.act(reading, sending, comes, arrived-comes) })
 		for _, read := range a.waits() {
 			readers.Go(func() {
-				if client.Sleep(reading, comes) == nil {
+				if sleep.For(reading, comes) == nil {
 					read(reading)
 				}
 			})
@@ -107,7 +108,7 @@ func (r *run) work(ctx context.Context) (*Report, error) {
 	fmt.Fprintf(r.options.Notes, "%6.1fs  the agents send no more; %d texts are missing\n",
 		time.Since(began).Seconds(), r.tally.Missing())
 	for r.tally.Missing() > 0 && time.Since(sent) < patience && ctx.Err() == nil {
-		if client.Sleep(ctx, 100*time.Millisecond) != nil {
+		if sleep.For(ctx, 100*time.Millisecond) != nil {
 			break
 		}
 	}

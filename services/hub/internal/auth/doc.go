@@ -13,6 +13,6 @@
 // Every refusal leaves a line in the log, ten at once for an origin and one more every ten seconds; the next line, or one
 // a minute later, has the number of lines that were left out.
 //
-// Whether a bearer secret is a key or a person's sign-in is decided behind [Keys]. The package does not know scopes:
-// each operation decides about the rights of a caller.
+// Whether a bearer secret is a key or a person's sign-in is decided by [Beside], behind [Keys]. The package does not know
+// scopes: each operation decides about the rights of a caller.
 package auth

@@ -10,14 +10,13 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 
+	"parley.internal/services/hub/internal/cloud"
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/services/hub/internal/runner/launch"
 	"parley.internal/shared/app"
 	"parley.internal/shared/store"
-	"parley.internal/shared/store/firestore"
 	"parley.internal/shared/store/sqlite"
 )
 
@@ -124,11 +123,11 @@ func waits(c *config.Config) store.Option {
 	return store.WaitLimits(listeners, max(waiters, 2*c.Waits))
 }
 
-// open opens the store. The caller has the data directory of an embedded one.
-func open(ctx context.Context, c *config.Config, dial ...grpc.DialOption) (*opened, error) {
+// open opens the store, whose calls over the network are traced. The caller has the data directory of an embedded one.
+func open(ctx context.Context, c *config.Config, tracer *cloud.Tracer) (*opened, error) {
 	o := &opened{schema: app.Schema()}
 	if c.Store == "firestore" {
-		d, err := firestore.Open(ctx, firestore.Options{Project: c.Project, EmulatorHost: c.EmulatorHost, GRPC: dial})
+		d, err := cloud.OpenStore(ctx, c.Project, c.EmulatorHost, tracer)
 		if err != nil {
 			return nil, fmt.Errorf("cannot open Firestore in project %s: %w", c.Project, err)
 		}

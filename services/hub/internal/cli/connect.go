@@ -31,7 +31,7 @@ const connectHelp = "Give a client of agents the server, a key of its own, and h
 // connectFlags are the flags of connect.
 type connectFlags struct {
 	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust, goOn bool
-	program, toolsets, folder, hookProgram, printHeaders                                        string
+	program, toolsets, folder, hookProgram, printHeaders, assurance                             string
 	timeout                                                                                     int
 	allow, deny, wakeOn                                                                         []string
 	json                                                                                        *bool
@@ -57,6 +57,8 @@ func (w *world) connectCommand() *cobra.Command {
 	p.BoolVar(&f.rules, "rules", false, "add a section on working with others to AGENTS.md or CLAUDE.md")
 	p.BoolVar(&f.permissions, "permissions", false, "ring you for the client's permission requests")
 	p.IntVar(&f.timeout, "permission-timeout", 300, "seconds after which the client asks by itself")
+	p.StringVar(&f.assurance, "permission-assurance", "paired", "who may answer: device, passkey, local for any key of yours, "+
+		"or paired for a device once you have paired one")
 	p.StringArrayVar(&f.allow, "allow", nil, "a permission request to allow at once, such as 'Bash(git status*)'; repeatable")
 	p.StringArrayVar(&f.deny, "deny", nil, "one to deny at once, which wins over --allow; repeatable")
 	p.BoolVar(&f.goOn, "continue", false, "let a turn go on for a QUERY, an answer or a held task in a terminal too, 3 times in a row at most")
@@ -115,6 +117,10 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 	}
 	if j.f.program != "" && !identity.ValidName(j.f.program) {
 		return errors.New("--program must be 1 to 100 letters, digits, dots, underscores and hyphens, and begin with a letter or digit")
+	}
+	if !slices.Contains([]identity.Assurance{identity.Paired, identity.Local, identity.Device, identity.Passkey},
+		identity.Assurance(j.f.assurance)) {
+		return errors.New("--permission-assurance must be paired, local, device or passkey")
 	}
 	clients, err := j.clients(args[0])
 	if err != nil {

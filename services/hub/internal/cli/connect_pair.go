@@ -17,6 +17,7 @@ import (
 	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/keys"
+	"parley.internal/shared/sleep"
 )
 
 const (
@@ -50,7 +51,7 @@ func (j *connector) pair(ctx context.Context, base string, c connect.Client, old
 	}
 	end := time.Now().Add(pairingPatience)
 	for every := time.Duration(max(asked.IntervalSeconds, 1)) * time.Second; ; {
-		if err := client.Sleep(ctx, every); err != nil {
+		if err := sleep.For(ctx, every); err != nil {
 			return none, unpaired(ctx, base, err)
 		}
 		out, err := server.CollectPairing(ctx, keys.CollectPairingInput{DeviceCode: asked.DeviceCode})

@@ -170,6 +170,9 @@ func (j *connector) choices(now *connection.Connection, old connection.Connectio
 	if flags.Changed("permission-timeout") {
 		now.Permissions.Timeout = j.f.timeout
 	}
+	if flags.Changed("permission-assurance") {
+		now.Permissions.Assurance = j.f.assurance
+	}
 	if flags.Changed("allow") {
 		now.Permissions.Allow = j.f.allow
 	}

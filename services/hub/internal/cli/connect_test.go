@@ -219,7 +219,7 @@ func TestTheNamesOfAgentsDiffer(t *testing.T) {
 func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)
-	out := d.ok("claude", "--permissions", "--permission-timeout", "60", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)",
+	out := d.ok("claude", "--permissions", "--permission-timeout", "60", "--permission-assurance", "device", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)",
 		"--wake-on", "RESULT", "--continue")
 	if !strings.Contains(out, "--permission-mode default") {
 		t.Errorf("nobody is told that the client's auto mode asks for nothing:\n%s", out)
@@ -228,7 +228,7 @@ func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	if out := d.ok("claude"); d.files() != first {
 		t.Errorf("connecting again forgot something:\n%s", out)
 	}
-	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"Bash(git status*)"`, `"Bash(rm *)"`,
+	for _, want := range []string{`"PermissionRequest"`, `"timeout": 65`, `"assurance": "device"`, `"Bash(git status*)"`, `"Bash(rm *)"`,
 		`"RESULT"`, `"continue": true`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no file has %s:\n%s", want, first)

@@ -17,6 +17,7 @@ import (
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 	"parley.internal/shared/relay"
+	"parley.internal/shared/sleep"
 )
 
 // trial runs the hook of a connection as its client does, for one session.
@@ -97,7 +98,7 @@ func (t trial) mail(ctx context.Context, key, address string) error {
 		if err != nil || strings.Contains(said, trialMessage) {
 			return err
 		}
-		if err := client.Sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

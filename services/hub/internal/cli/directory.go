@@ -102,7 +102,7 @@ func operateStore(cmd *cobra.Command, c *config.Config, create bool, fn func(ope
 			return err
 		}
 	}
-	o, err := open(ctx, c)
+	o, err := open(ctx, c, nil)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley.internal/services/hub/internal/cloud"
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/datadir"
 	"parley.internal/services/hub/internal/doctor"
@@ -44,7 +45,11 @@ func (w *world) doctorCommand() *cobra.Command {
 			if t.Store == "sqlite" {
 				return w.examineLaptop(cmd, &t)
 			}
-			return w.examine(cmd.Context(), t.checks(), t.json)
+			checks, err := t.checks()
+			if err != nil {
+				return err
+			}
+			return w.examine(cmd.Context(), checks, t.json)
 		}}
 	f := cmd.Flags()
 	t.StoreFlags(f, w.env)
@@ -55,20 +60,15 @@ func (w *world) doctorCommand() *cobra.Command {
 }
 
 // checks returns the checks of Firestore.
-func (t *doctorFlags) checks() []doctor.Check {
-	if t.EmulatorHost != "" {
-		return doctor.Emulator(t.EmulatorHost, t.reader, time.Now)
-	}
+func (t *doctorFlags) checks() ([]doctor.Check, error) {
 	a := app.New(nil, app.Ports{})
-	cloud := &doctor.Cloud{Project: t.Project, Region: t.region, Name: t.name, Schema: app.Schema(),
-		Reactions: a.Reactions(), Sweeps: a.Sweeps(),
-		Store: t.reader, Now: time.Now}
-	return cloud.Checks()
+	return cloud.Checks(cloud.Deployment{EmulatorHost: t.EmulatorHost, Project: t.Project, Region: t.region, Name: t.name,
+		Schema: app.Schema(), Reactions: a.Reactions(), Sweeps: a.Sweeps(), Store: t.reader, Now: time.Now})
 }
 
 // reader opens the store in the same way as a server.
 func (t *doctorFlags) reader(ctx context.Context) (doctor.Reader, error) {
-	o, err := open(ctx, &t.Config)
+	o, err := open(ctx, &t.Config, nil)
 	if err != nil {
 		return nil, err
 	}

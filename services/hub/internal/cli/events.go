@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/feed"
+	"parley.internal/shared/sleep"
 )
 
 func (w *world) eventsCommand() *cobra.Command {
@@ -56,7 +56,7 @@ func (w *world) eventsTail() *cobra.Command {
 				return err
 			}
 		}
-		return h.tail(cmd.Context(), cursor, gax.Sleep, func(page feed.Output, trouble string) error {
+		return h.tail(cmd.Context(), cursor, sleep.For, func(page feed.Output, trouble string) error {
 			if trouble != "" {
 				_, err := fmt.Fprintln(w.err, "parley:", printable.Line(trouble))
 				return err

@@ -24,16 +24,15 @@ import (
 	"parley.internal/services/hub/internal/answers"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/services/hub/internal/bodies"
+	"parley.internal/services/hub/internal/cloud"
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/datadir"
-	"parley.internal/services/hub/internal/firebase"
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/memory"
 	"parley.internal/services/hub/internal/page"
 	"parley.internal/services/hub/internal/portowner"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/signin"
-	"parley.internal/services/hub/internal/trace"
 	"parley.internal/shared/app"
 	"parley.internal/shared/cloudlog"
 	"parley.internal/shared/elenchus"
@@ -45,7 +44,6 @@ import (
 	"parley.internal/shared/op"
 	"parley.internal/shared/passkeys"
 	"parley.internal/shared/push"
-	"parley.internal/shared/push/fcm"
 	"parley.internal/shared/store"
 )
 
@@ -86,7 +84,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		return err
 	}
 	c.FitTo(room)
-	tracer, err := trace.Start(ctx, w.env, version())
+	tracer, err := cloud.Trace(ctx, w.env, version())
 	if err != nil {
 		return fmt.Errorf("cannot trace: %w", err)
 	}
@@ -102,7 +100,7 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		}
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
-	o, err := open(ctx, c, tracer.GRPC()...)
+	o, err := open(ctx, c, tracer)
 	if err != nil {
 		return err
 	}
@@ -139,7 +137,7 @@ func (w *world) log(out io.Writer) *slog.Logger {
 
 // run serves the open store on a listener, which it closes, until ctx ends, and then drains.
 func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *datadir.Lock, listener net.Listener,
-	tracer *trace.Tracer, log *slog.Logger, room int64) error {
+	tracer *cloud.Tracer, log *slog.Logger, room int64) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	loop, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -219,9 +217,9 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 	a.Catalogue().Log = log
 	a.Catalogue().Waits = &op.Waits{Key: c.WaitsKey, User: c.WaitsUser, All: c.Waits}
 	a.Ledger.Failed = func(err error) { log.Error("ledger", "cause", err.Error()) }
-	known := firebase.Beside{Keys: a.Keys}
+	known := auth.Beside{Keys: a.Keys}
 	if c.FirebaseProject != "" {
-		if known.Tokens, err = firebase.New(ctx, c.FirebaseProject, c.Allow); err != nil {
+		if known.Tokens, err = cloud.SignIns(ctx, c.FirebaseProject, c.Allow); err != nil {
 			return nil, nil, err
 		}
 		// With no entry only people with the claim are admitted, and an operator should see that at the first start.
@@ -236,8 +234,7 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sender, error) {
 	out := push.Log{To: log}
 	if c.Store == "sqlite" && (c.FCMProject != "" || c.FCMEndpoint != "") {
-		service, err := fcm.New(ctx,
-			fcm.Options{Project: cmp.Or(c.FCMProject, "demo-parley"), Endpoint: c.FCMEndpoint, Log: log})
+		service, err := cloud.Messaging(ctx, cmp.Or(c.FCMProject, "demo-parley"), c.FCMEndpoint, log)
 		if err != nil {
 			return nil, err
 		}

@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
 	"parley.internal/shared/overview"
+	"parley.internal/shared/sleep"
 )
 
 // longestWait is the time that one call waits for a change.
@@ -72,7 +72,7 @@ func (w *world) snapshot(h *human, v overview.View) error {
 }
 
 func (w *world) follow(ctx context.Context, h *human, mark string) error {
-	return h.watch(ctx, mark, gax.Sleep, func(n update) error {
+	return h.watch(ctx, mark, sleep.For, func(n update) error {
 		if n.trouble != "" {
 			_, err := fmt.Fprintln(w.err, "parley:", printable.Line(n.trouble))
 			return err
@@ -181,7 +181,7 @@ func (w *world) live(ctx context.Context, h *human, v overview.View, rings bool)
 	defer watching.Wait()
 	defer cancel()
 	watching.Go(func() {
-		done <- h.watch(ctx, v.Mark, gax.Sleep, func(n update) error {
+		done <- h.watch(ctx, v.Mark, sleep.For, func(n update) error {
 			select {
 			case updates <- n:
 				return nil

@@ -251,6 +251,9 @@ func (s *session) ask(ctx context.Context, call hook.Call, event wire.Event) *wi
 		}
 	}
 	in := s.st.Input(call, event, room)
+	if c, err := connection.Read(s.daemon.place.Connections, s.st.Connection); err == nil {
+		in.Permissions = state.Rules(event, c.Permissions)
+	}
 	out, err := s.call(ctx, event, in)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {

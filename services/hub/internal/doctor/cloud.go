@@ -1,3 +1,5 @@
+//go:build !laptop
+
 package doctor
 
 import (
@@ -39,11 +41,9 @@ type Cloud struct {
 	failed  error
 }
 
-// The names of the checks.
+// The names of the checks of the cloud alone.
 const (
 	credentialsName = "credentials"
-	clockName       = "clock"
-	storeName       = "store"
 	databaseName    = "database"
 	indexesName     = "indexes"
 	fieldsName      = "fields"
@@ -96,12 +96,6 @@ func Emulator(host string, store func(context.Context) (Reader, error), now func
 		}
 	}
 	return checks
-}
-
-// Reader is an open store. Read reads one document, and Close closes the store.
-type Reader interface {
-	Read(context.Context) error
-	Close() error
 }
 
 // slow is the duration of a read beyond which the store is too far away.

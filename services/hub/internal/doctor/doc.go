@@ -10,4 +10,6 @@
 //
 // The package changes nothing: it only queries the cloud, and it opens a store's file so that not even SQLite creates
 // its own files beside it.
+//
+// The build tag laptop leaves out the checks of the cloud and of the emulator, and with them Google's clients.
 package doctor

@@ -49,6 +49,18 @@ type Check struct {
 	Stuck string
 }
 
+// The names of the checks that the cloud and a laptop have.
+const (
+	clockName = "clock"
+	storeName = "store"
+)
+
+// Reader is an open store. Read reads one document, and Close closes the store.
+type Reader interface {
+	Read(context.Context) error
+	Close() error
+}
+
 // Patience is the usual time limit of a check.
 const Patience = 10 * time.Second
 

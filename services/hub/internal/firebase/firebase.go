@@ -3,7 +3,6 @@ package firebase
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	sdk "firebase.google.com/go/v4"
@@ -34,28 +33,6 @@ func New(ctx context.Context, project string, allow admission.List, opts ...opti
 		return nil, fmt.Errorf("cannot verify sign-ins of project %s: %w", project, err)
 	}
 	return &Verifier{client, allow}, nil
-}
-
-// IsToken reports whether a secret has the form of an ID token.
-func IsToken(secret string) bool { return strings.Count(secret, ".") == 2 }
-
-// Keys looks up the keys of the key store. It has the contract of Keys in package auth.
-type Keys interface {
-	Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error)
-}
-
-// Beside looks up keys in Keys and ID tokens in Tokens. If Tokens is nil, every secret is looked up as a key.
-type Beside struct {
-	Keys   Keys
-	Tokens *Verifier
-}
-
-// Lookup returns the caller that a secret belongs to, and the time at which the secret expires, zero for never.
-func (b Beside) Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error) {
-	if b.Tokens != nil && IsToken(secret) {
-		return b.Tokens.Lookup(ctx, secret)
-	}
-	return b.Keys.Lookup(ctx, secret)
 }
 
 // keyID identifies sign-ins where calls are told apart by the id of their key.

@@ -363,13 +363,3 @@ func TestAttackAForgedTokenIsNoSignIn(t *testing.T) {
 		check{token, fault.Unauthenticated, ""}.run(t, name, v)
 	}
 }
-
-func TestATokenIsDistinguishedFromAKey(t *testing.T) {
-	t.Parallel()
-	for secret, want := range map[string]bool{"parley_ou_abc": false, "": false, "a.b.c": true, "a.b": false,
-		"a.b.c.d": false} {
-		if firebase.IsToken(secret) != want {
-			t.Errorf("%q is a token: %t", secret, !want)
-		}
-	}
-}

@@ -68,7 +68,7 @@ const document = "index.html"
 var html = template.Must(template.ParseFS(assets, "assets/"+document))
 
 // addresses are the addresses of the page's views, which main.js distinguishes, but for the first one, at /.
-var addresses = []string{"/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/sprints", "/sprints/:id",
+var addresses = []string{"/q", "/q/", "/q/:id", "/agents", "/work", "/work/:id", "/files", "/sprints", "/sprints/:id",
 	"/teams/:id", "/talk", "/talk/:kind/:id", "/mail", "/search", "/usage", "/settings",
 	"/pair", "/pair/:code"}
 

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
-
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
+	"parley.internal/shared/sleep"
 )
 
 // The limits.
@@ -129,7 +128,7 @@ func (r *run) complete() error {
 		r.Err = io.Discard
 	}
 	if r.Sleep == nil {
-		r.Sleep = gax.Sleep
+		r.Sleep = sleep.For
 	}
 	if r.HTTP == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -12,6 +12,7 @@ import (
 
 	"parley.internal/services/hub/harness/chaos/typescript"
 	"parley.internal/shared/client"
+	"parley.internal/shared/sleep"
 )
 
 // Caller calls operations with one key. It is safe for concurrent use.
@@ -130,7 +131,7 @@ func pause(ctx context.Context, try int, atLeast time.Duration) bool {
 	if try < 6 {
 		d = firstPause << (try - 1)
 	}
-	return client.Sleep(ctx, max(atLeast, d/2+rand.N(d/2))) == nil
+	return sleep.For(ctx, max(atLeast, d/2+rand.N(d/2))) == nil
 }
 
 // attempt makes one request.

@@ -11,6 +11,7 @@ import (
 	"parley.internal/shared/client"
 	"parley.internal/shared/fault"
 	reservations "parley.internal/shared/files"
+	"parley.internal/shared/sleep"
 )
 
 const project = "github.com/acme/claims"
@@ -85,7 +86,7 @@ func (c *claimer) once(ctx context.Context, ps []pattern) error {
 	c.witness.begins(h)
 	atomic.AddInt64(&c.report.Claims, 1)
 	atomic.AddInt64(&c.report.Globs, int64(len(ps)))
-	_ = client.Sleep(ctx, time.Duration(c.random.IntN(10))*time.Millisecond) // the release sees the end of ctx
+	_ = sleep.For(ctx, time.Duration(c.random.IntN(10))*time.Millisecond) // the release sees the end of ctx
 	c.witness.ends(h)
 	return c.release(ctx)
 }
@@ -118,7 +119,7 @@ func (c *claimer) release(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &e) && (e.Uncertain || e.Fault.Kind == fault.Unavailable || e.Fault.Kind == fault.Conflict):
-			if err := client.Sleep(ctx, 20*time.Millisecond); err != nil {
+			if err := sleep.For(ctx, 20*time.Millisecond); err != nil {
 				return context.Cause(ctx)
 			}
 		default:

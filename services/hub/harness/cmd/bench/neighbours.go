@@ -19,6 +19,7 @@ import (
 	"parley.internal/shared/dispatch"
 	"parley.internal/shared/keys"
 	"parley.internal/shared/relay"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/store"
 	"parley.internal/shared/store/sqlite"
 )
@@ -155,7 +156,7 @@ func (n *neighbourhood) slice(ctx context.Context, d time.Duration, into *times,
 	defer cancel(nil)
 	if greedy {
 		n.greed(whole, &all)
-		if err := client.Sleep(ctx, d/4); err != nil { // until it is at its limits
+		if err := sleep.For(ctx, d/4); err != nil { // until it is at its limits
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley.internal/shared/client"
+	"parley.internal/shared/sleep"
 	"parley.internal/shared/team"
 )
 
@@ -40,7 +41,7 @@ func (t *target) wakes(ctx context.Context, n int, out io.Writer) error {
 			n, err := t.poll(ctx, 20_000)
 			done <- got{time.Now(), n, err}
 		}()
-		if err := client.Sleep(ctx, parkTime); err != nil {
+		if err := sleep.For(ctx, parkTime); err != nil {
 			return err
 		}
 		begin := time.Now()

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -57,13 +58,20 @@ func run(ctx context.Context, dir, program, addr string, play bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	code, err := fill(ctx, filepath.Join(dir, "parley.db"))
+	code, keys, err := fill(ctx, filepath.Join(dir, "parley.db"))
 	if err != nil {
 		return err
 	}
 	fmt.Printf("The console, once, within 10 minutes: http://%s/#link=%s\n", addr, code)
 	if play {
 		return nil
+	}
+	waits, leave := context.WithCancel(ctx)
+	var agents sync.WaitGroup
+	defer agents.Wait()
+	defer leave()
+	if keys != nil {
+		agents.Go(func() { demo.Wait(waits, "http://"+addr, keys) })
 	}
 	cmd := exec.CommandContext(ctx, program, "serve", "--data", dir, "--addr", addr)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -76,22 +84,23 @@ func run(ctx context.Context, dir, program, addr string, play bool) error {
 	return nil
 }
 
-// fill plays the day into the store of a file that is not there yet, and returns the code of a link for the console.
-func fill(ctx context.Context, file string) (code string, err error) {
+// fill plays the day into the store of a file that is not there yet, and returns the code of a link for the console and,
+// where it played, the keys of the agents.
+func fill(ctx context.Context, file string) (code string, keys map[string]string, err error) {
 	_, err = os.Stat(file)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	schema := app.Schema()
 	d, err := sqlite.Open(ctx, file, schema)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	db := store.New(d, schema)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if fresh {
-		if _, err := demo.Play(ctx, db, user, time.Now()); err != nil {
-			return "", err
+		if keys, err = demo.Play(ctx, db, user, time.Now()); err != nil {
+			return "", nil, err
 		}
 	}
 	link, err := app.New(db, app.Ports{}).Keys.MakeLink(ctx, user, true)
-	return link.Code, err
+	return link.Code, keys, err
 }

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -55,7 +56,12 @@ type Permissions struct {
 	// "Bash(git status*)". Deny wins.
 	Allow []string `json:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Assurance is the assurance that an answer needs. Empty stands for paired: a device, once the person has paired one.
+	Assurance string `json:"assurance,omitempty"`
 }
+
+// Asked returns the assurance that an answer needs.
+func (p Permissions) Asked() string { return cmp.Or(p.Assurance, "paired") }
 
 // Wake are the rules for waking an idle agent. Zero fields stand for the defaults.
 type Wake struct {

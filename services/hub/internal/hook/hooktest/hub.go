@@ -143,7 +143,7 @@ func (h *Hub) Answer(text string) {
 	h.changed = make(chan struct{})
 }
 
-// Asked returns the questions to the person.
+// Asked returns the questions to the person, each with the assurance that it demands.
 func (h *Hub) Asked() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -260,11 +260,11 @@ func (h *Hub) route(r *http.Request) any {
 }
 
 func (h *Hub) question(r *http.Request, body *json.Decoder) any {
-	var in struct{ Question string }
+	var in struct{ Question, Assurance string }
 	h.mu.Lock()
 	if r.Method == http.MethodPost {
 		_ = body.Decode(&in)
-		h.asked = append(h.asked, in.Question)
+		h.asked = append(h.asked, fmt.Sprintf("%s (%s)", in.Question, in.Assurance))
 	}
 	for deadline := time.After(200 * time.Millisecond); h.answer == "" && r.Method == http.MethodGet; {
 		c := h.changed

@@ -122,7 +122,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 		defer cancel()
 	}
 	in := s.Input(call, event, s.Room(call, event))
-	in.Changed = changed(ctx, s, call)
+	in.Changed, in.Permissions = changed(ctx, s, call), session.Rules(event, p.conn.Permissions)
 	read := s.Usage
 	if event == wire.Turn || event == wire.End {
 		in.Usage, read, _ = usage.Read(call.Client, s.Transcript, s.Usage, wire.MaxUsage)

@@ -79,7 +79,8 @@ func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, wh
 	end, _ := ctx.Deadline()
 	left := func() time.Duration { return max(0, min(oneWait, time.Until(end)-time.Second)) }
 	a, err := hub.Ask(ctx, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
-		TTL: int64(time.Until(end).Seconds()) + 1})
+		Assurance: p.conn.Permissions.Asked(),
+		TTL:       int64(time.Until(end).Seconds()) + 1})
 	for err == nil && a.Status == "pending" && ctx.Err() == nil {
 		id := a.QuestionID
 		a, err = hub.Response(ctx, id, max(left(), 100*time.Millisecond))

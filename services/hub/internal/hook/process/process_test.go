@@ -202,7 +202,8 @@ func TestThePersonAllowsAndRefusesByAnAnswer(t *testing.T) {
 			if c.client == "gemini" {
 				return
 			}
-			if asked := hub.Asked(); len(asked) != 1 || !strings.Contains(asked[0], "Bash: git status") {
+			if asked := hub.Asked(); len(asked) != 1 || !strings.Contains(asked[0], "Bash: git status") ||
+				!strings.HasSuffix(asked[0], " (paired)") {
 				t.Errorf("the person was asked %q", asked)
 			}
 			if c.again == "" {

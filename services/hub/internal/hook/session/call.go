@@ -86,6 +86,25 @@ func (s *State) Input(c hook.Call, e wire.Event, maxBytes int) wire.HookInput {
 	return in
 }
 
+// Rules returns the person's rules of a connection for permission requests, for the events that tell them to the server.
+// More than it takes are left out.
+func Rules(e wire.Event, p connection.Permissions) *wire.Permissions {
+	if e != wire.Start && e != wire.Resume && e != wire.Prompt {
+		return nil
+	}
+	patterns := func(all []string) (out []string) {
+		for _, pattern := range all[:min(len(all), 50)] {
+			out = append(out, cut(pattern, 200))
+		}
+		return out
+	}
+	if !p.On {
+		return &wire.Permissions{}
+	}
+	return &wire.Permissions{On: true, Assurance: cut(p.Asked(), 40), Timeout: int64(max(0, min(p.Timeout, 86400))),
+		Allow: patterns(p.Allow), Deny: patterns(p.Deny)}
+}
+
 // cut bounds a text by the characters that the server takes.
 func cut(text string, n int) string {
 	if r := []rune(strings.ToValidUTF8(text, "\uFFFD")); len(r) > n {

@@ -115,7 +115,7 @@ export const who = name => h('bdi', { class: 'who' }, name || 'an agent without 
 
 const tones = { active: 'go', in_progress: 'go', completed: 'good', working: 'go', complete: 'good', done: 'good', failed: 'bad', blocked: 'warn', error: 'bad',
   warning: 'warn', success: 'good', pinned: 'warn', dead: 'bad', high: 'bad', paused: 'warn', CRITICAL: 'bad', HIGH: 'bad',
-  MEDIUM: 'warn', completing: 'go', converged: 'good', open: 'go' };
+  MEDIUM: 'warn', completing: 'go', converged: 'good', open: 'go', shared: 'go', broken: 'bad', changed: 'warn' };
 const names = { created: 'queued', derezzed: 'cancelled', in_progress: 'in work' };
 
 // badge shows a state by its word, and by its tone beside that.

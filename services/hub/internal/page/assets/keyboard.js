@@ -1,11 +1,11 @@
 // The keyboard: every view is reached, and every list walked, without a mouse.
 import { $, h } from '/assets/dom.js';
 
-const places = { i: '/', g: '/agents', w: '/work', m: '/mail', t: '/talk', s: '/sprints', u: '/usage', e: '/settings' };
+const places = { i: '/', g: '/agents', w: '/work', f: '/files', m: '/mail', t: '/talk', s: '/sprints', u: '/usage', e: '/settings' };
 
 const help = [
   ['j, k', 'the next, the previous item'], ['Enter', 'open it'], ['a', 'answer the first question, or the item’s first action'],
-  ['n', 'new: a task, a message'], ['/', 'search'], ['f', 'filter the list'], ['g then i, g, w, m, t, s, u, e', 'inbox, agents, work, mail, talk, sprints, usage, settings'],
+  ['n', 'new: a task, a message'], ['/', 'search'], ['f', 'filter the list'], ['g then i, g, w, f, m, t, s, u, e', 'inbox, agents, work, files, mail, talk, sprints, usage, settings'],
   ['Esc', 'leave a field or a dialog'], ['?', 'this list'],
 ];
 

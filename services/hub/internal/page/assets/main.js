@@ -13,7 +13,7 @@ const routes = [
   [/^\/work$/, 'work'], [/^\/work\/([^/]+)$/, 'task'], [/^\/sprints$/, 'sprints'], [/^\/sprints\/([^/]+)$/, 'sprint'],
   [/^\/teams\/([^/]+)$/, 'team'], [/^\/talk$/, 'talk'], [/^\/talk\/council\/([^/]+)$/, 'council'],
   [/^\/talk\/fire\/([^/]+)$/, 'fire'], [/^\/talk\/verification\/([^/]+)$/, 'verification'], [/^\/mail$/, 'mail'],
-  [/^\/search$/, 'search'], [/^\/usage$/, 'usage'], [/^\/settings$/, 'settings'],
+  [/^\/files$/, 'files'], [/^\/search$/, 'search'], [/^\/usage$/, 'usage'], [/^\/settings$/, 'settings'],
   [/^\/pair\/?$/, 'pair'], [/^\/pair\/([^/]+)$/, 'pair'],
 ];
 
@@ -21,6 +21,7 @@ const pages = [
   ['/', 'Inbox', 'M3 13h5l2 3h4l2-3h5M3 13l3-8h12l3 8v6H3z'],
   ['/agents', 'Agents', 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-4 4-6 8-6s8 2 8 6'],
   ['/work', 'Work', 'M9 6h12M9 12h12M9 18h12M4 6h.01M4 12h.01M4 18h.01'],
+  ['/files', 'Files', 'M6 3h8l5 5v13H6zM14 3v5h5M9.5 13h6M9.5 17h6'],
   ['/mail', 'Mail', 'M3 6h18v12H3zM3 7l9 7 9-7'],
   ['/talk', 'Talk', 'M4 5h16v11H10l-5 4v-4H4z'],
   ['/sprints', 'Sprints', 'M4 5h5v6H4zM15 5h5v4h-5zM15 14h5v5h-5zM9 8h6M12 8v8h3'],

@@ -85,7 +85,7 @@ func (b *Backoff) Next(err error) time.Duration {
 	return d
 }
 
-// Sleep pauses for d, or until ctx ends or, which [client.Sleep] does not offer, wake is closed. wake may be nil.
+// Sleep pauses for d, or until ctx ends or, which [sleep.For] does not offer, wake is closed. wake may be nil.
 func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -5,7 +5,6 @@ import { View } from '/assets/view.js';
 import { ask } from '/assets/dialog.js';
 import { changes } from '/assets/diff.js';
 import { markdown } from '/assets/markdown.js';
-import { remember } from '/assets/known.js';
 
 export const name = 'parley-fire';
 
@@ -17,7 +16,6 @@ class Fire extends View {
 
   async load(signal) {
     const fire = await api(this.path, { signal });
-    remember('fire', fire.id);
     const older = Array.from({ length: Math.min(5, Math.max(0, fire.plan.version - 1)) },
       (_, i) => fire.plan.version - 1 - i).filter(v => v > 0);
     const [messages, duels, ...plans] = await Promise.all([this.log(signal), api(`${this.path}/duels?limit=10`, { signal }),

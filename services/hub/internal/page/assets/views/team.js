@@ -3,7 +3,6 @@ import { badge, empty, h, said, who } from '/assets/dom.js';
 import { api } from '/assets/api.js';
 import { View } from '/assets/view.js';
 import { graph } from '/assets/graph.js';
-import { forget, remember } from '/assets/known.js';
 
 export const name = 'parley-team';
 
@@ -13,11 +12,7 @@ class Team extends View {
 
   async load(signal) {
     const tasks = [];
-    const team = await api(`/v1/teams/${this.arg}`, { signal }).catch(e => {
-      if (e.status === 404) forget('team', decodeURIComponent(this.arg));
-      throw e;
-    });
-    remember('team', team.name);
+    const team = await api(`/v1/teams/${this.arg}`, { signal });
     for (let cursor = '', n = 0; n < 10; n++) {
       const r = await api(`/v1/teams/${this.arg}/tasks?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, { signal });
       tasks.push(...r.tasks);
