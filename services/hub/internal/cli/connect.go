@@ -16,6 +16,7 @@ import (
 	"parley.internal/services/hub/internal/checkout"
 	"parley.internal/services/hub/internal/connect"
 	"parley.internal/services/hub/internal/connect/connection"
+	"parley.internal/services/hub/internal/hook"
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/identity"
 )
@@ -121,6 +122,9 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 	if !slices.Contains([]identity.Assurance{identity.Paired, identity.Local, identity.Device, identity.Passkey},
 		identity.Assurance(j.f.assurance)) {
 		return errors.New("--permission-assurance must be paired, local, device or passkey")
+	}
+	if err := errors.Join(hook.CheckRules(j.f.allow), hook.CheckRules(j.f.deny)); err != nil {
+		return fmt.Errorf("--allow and --deny: %w", err)
 	}
 	clients, err := j.clients(args[0])
 	if err != nil {

@@ -240,6 +240,20 @@ func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	}
 }
 
+func TestARuleThatCanNeverMatchIsRefusedBeforeAnythingChanges(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	before := d.files()
+	for _, rule := range []string{"Bash(", "", "Bash(ls)x"} {
+		if _, said, code := d.run("claude", "--permissions", "--deny", rule); code == 0 || !strings.Contains(said, "write TOOL or TOOL(PATTERN)") {
+			t.Errorf("%q: exit %d, %s", rule, code, said)
+		}
+	}
+	if d.files() != before {
+		t.Error("something changed")
+	}
+}
+
 func TestAKeyThatThePersonGivesIsTakenAndNotRevoked(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)

@@ -40,6 +40,10 @@ type Call struct {
 	Subject string `json:"subject,omitempty"`
 	// Exact are the whole command, or each path, that rules of permissions are compared with; none where it is unknown.
 	Exact []string `json:"exact,omitempty"`
+	// Content is what a permission request would write, in short, a line for each of its lines.
+	Content string `json:"content,omitempty"`
+	// Unsandboxed reports a permission request of a command that is to run outside of the client's sandbox.
+	Unsandboxed bool `json:"unsandboxed,omitempty"`
 	// Paths are the files that an edit is about to change, as the client names them.
 	Paths []string `json:"paths,omitempty"`
 	// Shell reports a call of a shell, which may have changed files.
@@ -66,6 +70,7 @@ const (
 	maxThread  = 200
 	maxDoing   = 200
 	maxSubject = 600
+	maxContent = 1200
 	maxExact   = 4000
 	maxPaths   = 100
 	maxPath    = 1000

@@ -124,13 +124,13 @@ func claim(c wire.Claim) string {
 func other(o wire.Other) string {
 	text := "Also in this project: " + short(clean(o.SessionID), 120)
 	if o.Branch != "" {
-		text += " on " + short(clean(o.Branch), 60)
+		text += " on " + fmt.Sprintf("%q", short(clean(o.Branch), 60))
 	}
 	if o.Doing != "" {
 		text += ", doing " + fmt.Sprintf("%q", short(clean(o.Doing), 80))
 	}
 	if len(o.Holds) > 0 {
-		text += ", has reserved " + short(clean(strings.Join(o.Holds, " ")), 120)
+		text += ", has reserved " + fmt.Sprintf("%q", short(clean(strings.Join(o.Holds, " ")), 120))
 	}
 	return text + "."
 }

@@ -2,7 +2,11 @@ package hook_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +40,7 @@ from beta/1 (verified), STATUS, id m1:
 | world
 [parley: end of the mail]
 Parley: 1 more wait: read them with get_messages and get_response.
-Also in this project: claude/2 on main, doing "Edit a.go", has reserved src/ *.md.`
+Also in this project: claude/2 on "main", doing "Edit a.go", has reserved "src/ *.md".`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -169,6 +173,18 @@ func TestRulesAllowNothingByAccident(t *testing.T) {
 		{hook.Call{Tool: "mcp__a__b"}, "mcp__a__*", "", hook.Allowed},
 		{hook.Call{Tool: "mcp__a__b"}, "mcp__a", "", hook.Ask},
 		{hook.Call{}, "*", "", hook.Ask},
+		{shell("git push"), "Bash(*)", "Bash(git push:*)", hook.Denied},
+		{shell("git push origin"), "Bash(*)", "Bash(git push:*)", hook.Denied},
+		{shell("git pushd"), "Bash(git push:*)", "", hook.Ask},
+		{shell("git push origin"), "Bash(git push:*)", "", hook.Allowed},
+		{shell("git status"), "Bash(git *)", "Bash(git push*)", hook.Allowed},
+		{shell("git -C x push"), "Bash(git *)", "Bash(git push*)", hook.Ask},
+		{shell("ls *.go"), "Bash(ls *)", "Bash(rm *)", hook.Allowed},
+		{shell("rm"), "Bash(*)", "Bash(rm *)", hook.Denied},
+		{hook.Call{Tool: "Bash", Shell: true, Exact: []string{"ls"}, Unsandboxed: true}, "Bash", "", hook.Ask},
+		{hook.Call{Tool: "Bash", Shell: true}, "Bash", "Bash(rm *)", hook.Ask},
+		{edit("a"), "Edit(./a)", "", hook.Allowed},
+		{edit("a"), "Edit", "Edit(./*)", hook.Denied},
 		{edit("a"), "Edit(a", "", hook.Ask},
 		{edit("axxbxxc"), "Edit(a*b*c)", "", hook.Allowed},
 		{edit("axxbxx"), "Edit(a*b*c)", "", hook.Ask},
@@ -183,6 +199,77 @@ func TestRulesAllowNothingByAccident(t *testing.T) {
 		}
 		if got := hook.Rule(c.call, allow, deny); got != c.want {
 			t.Errorf("%+v, allow %q, deny %q: %s, want %s", c.call, c.allow, c.deny, got, c.want)
+		}
+	}
+}
+
+// Nothing that a rule to deny may be about is allowed by a broader rule.
+func TestACommandThatARuleToDenyMayBeAboutIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"rm x", "rm\tx", `"rm" x`, "r'm' x", `\rm x`, "! rm x", "FOO=1 rm x", "time rm x", "coproc rm x",
+		"eval rm x", "command rm x", "/bin/rm x", "env rm x", "timeout 5 rm x", "rm", "r? x", "xargs rm", "$X x", "ls; rm x",
+		"sh -c rm", "find . -exec rm x", "`echo rm` x"} {
+		c := hook.Call{Tool: "Bash", Shell: true, Exact: []string{command}}
+		for _, allow := range []string{"Bash", "Bash(*)"} {
+			if got := hook.Rule(c, []string{allow}, []string{"Bash(rm *)"}); got == hook.Allowed {
+				t.Errorf("%q is allowed by %s", command, allow)
+			}
+		}
+	}
+}
+
+func TestAFileIsComparedAsThePersonWritesIt(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "src"), 0o700), os.Symlink("/etc", filepath.Join(dir, "src", "out"))); err != nil {
+		t.Fatal(err)
+	}
+	for path, deny := range map[string]string{"secret/a": dir + "/secret/**", filepath.Join(dir, "secret/a"): dir + "/secret/**",
+		"conf/a": "./conf/*", filepath.Join(home, "x/y"): "~/x/*", "src/out/passwd": "/etc/*"} {
+		c := hook.Call{Tool: "Write", Dir: dir, Exact: []string{path}}
+		if got := hook.Rule(c, []string{"Write(*)"}, []string{"Write(" + deny + ")"}); got != hook.Denied {
+			t.Errorf("%s, which %s denies: %s", path, deny, got)
+		}
+	}
+	for path, want := range map[string]hook.Ruling{"src/a": hook.Allowed, "src/new/b": hook.Allowed, "src/out/passwd": hook.Ask} {
+		c := hook.Call{Tool: "Write", Dir: dir, Exact: []string{path}}
+		if got := hook.Rule(c, []string{"Write(src/*)"}, nil); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestAPatternThatCanNeverMatchIsRefused(t *testing.T) {
+	t.Parallel()
+	good := []string{"Bash", "Bash(git status*)", "Bash(git push:*)", "mcp__a__*", "*", "Write(/tmp/a b/**)", "Bash(a (b))"}
+	if err := hook.CheckRules(good); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "(", "Bash(", "Bash()", "Bash(ls)x", "Bash (ls)", "\x1b[31m", "Bash(" + strings.Repeat("a", 200) + ")"} {
+		if hook.CheckRules([]string{bad}) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	if err := hook.CheckRules(slices.Repeat(good[:1], hook.MaxRules+1)); err == nil || !strings.Contains(err.Error(), "at most 50") {
+		t.Errorf("too many: %v", err)
+	}
+}
+
+func TestThePersonSeesWhatARequestWouldWrite(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{
+		`{"tool_name":"Write","tool_input":{"file_path":"a","content":"one\ntwo"}}`:                              "+ one\n+ two",
+		`{"tool_name":"Edit","tool_input":{"file_path":"a","old_string":"x","new_string":"rm -rf /"}}`:           "- x\n+ rm -rf /",
+		`{"tool_name":"Bash","tool_input":{"command":"make","dangerouslyDisableSandbox":true}}`:                  "outside of the sandbox: make",
+		`{"tool_name":"MultiEdit","tool_input":{"file_path":"a","edits":[{"old_string":"p","new_string":"q"}]}}`: "- p\n+ q",
+	} {
+		c, err := hook.Parse("claude", "PermissionRequest", []byte(strings.Replace(input, "{", `{"session_id":"t","cwd":"/src",`, 1)), os.Getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		question, context := hook.Question(c, "claude/1")
+		if !strings.Contains(question+context, want) || strings.Contains(input, "Sandbox") && hook.Same(c) != "" {
+			t.Errorf("%s: %q, %q", input, question, context)
 		}
 	}
 }

@@ -16,6 +16,37 @@ type toolInput struct {
 	Path     text    `json:"path"`
 	Target   text    `json:"target"`
 	Type     text    `json:"message_type"`
+
+	Content     text `json:"content"`
+	Source      text `json:"new_source"`
+	Old         text `json:"old_string"`
+	New         text `json:"new_string"`
+	Unsandboxed bool `json:"dangerouslyDisableSandbox"`
+	Edits       []struct {
+		Old text `json:"old_string"`
+		New text `json:"new_string"`
+	} `json:"edits"`
+}
+
+// lines returns what a call of a tool would write: of each line its beginning, marked as those of a diff.
+func (t toolInput) lines(patch string) string {
+	var b strings.Builder
+	add := func(mark string, of text) {
+		for line := range strings.Lines(string(of)) {
+			if b.Len() < maxContent {
+				b.WriteString(mark + strings.TrimSpace(short(clean(line), 200)) + "\n")
+			}
+		}
+	}
+	add("", text(patch))
+	add("+ ", t.Content+t.Source)
+	add("- ", t.Old)
+	add("+ ", t.New)
+	for _, e := range t.Edits {
+		add("- ", e.Old)
+		add("+ ", e.New)
+	}
+	return short(strings.TrimSpace(b.String()), maxContent)
 }
 
 // command is a shell's command, which some clients give as a list of words.
@@ -51,12 +82,16 @@ func (c *Call) tool(in input) {
 	line := string(ti.Command) + string(ti.Cmd)
 	file := firstOf(string(ti.FilePath), string(ti.Notebook), string(ti.Path))
 	detail := ""
+	if c.Kind == Permission {
+		c.Unsandboxed = ti.Unsandboxed
+	}
 	switch name := c.Tool; {
 	case name == "apply_patch":
 		paths := PatchPaths(line)
 		c.edit(paths)
 		c.exact(paths...)
 		c.Subject = clean(strings.Join(paths, ", "))
+		c.show(ti.lines(line))
 		if len(paths) > 0 {
 			detail = Relative(c.Dir, paths[0])
 		}
@@ -70,6 +105,7 @@ func (c *Call) tool(in input) {
 		c.edit([]string{file})
 		c.exact(file)
 		detail, c.Subject = Relative(c.Dir, file), clean(file)
+		c.show(ti.lines(""))
 	case file != "":
 		c.exact(file)
 		detail, c.Subject = Relative(c.Dir, file), clean(file)
@@ -83,6 +119,13 @@ func (c *Call) tool(in input) {
 		c.To, c.Type = short(clean(string(ti.Target)), 200), short(clean(string(ti.Type)), 20)
 	case "get_messages", "ack_messages", "get_inbox":
 		c.ReadsMail = c.Kind == After
+	}
+}
+
+// show keeps what a permission request would write.
+func (c *Call) show(content string) {
+	if c.Kind == Permission {
+		c.Content = content
 	}
 }
 

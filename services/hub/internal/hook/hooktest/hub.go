@@ -143,7 +143,8 @@ func (h *Hub) Answer(text string) {
 	h.changed = make(chan struct{})
 }
 
-// Asked returns the questions to the person, each with the assurance that it demands.
+// Asked returns the questions to the person, each with the assurance that it demands, and whether
+// its answer comes as mail too.
 func (h *Hub) Asked() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -260,11 +261,14 @@ func (h *Hub) route(r *http.Request) any {
 }
 
 func (h *Hub) question(r *http.Request, body *json.Decoder) any {
-	var in struct{ Question, Assurance string }
+	var in struct {
+		Question, Assurance string
+		Tell                *bool
+	}
 	h.mu.Lock()
 	if r.Method == http.MethodPost {
 		_ = body.Decode(&in)
-		h.asked = append(h.asked, fmt.Sprintf("%s (%s)", in.Question, in.Assurance))
+		h.asked = append(h.asked, fmt.Sprintf("%s (%s, told %v)", in.Question, in.Assurance, in.Tell == nil || *in.Tell))
 	}
 	for deadline := time.After(200 * time.Millisecond); h.answer == "" && r.Method == http.MethodGet; {
 		c := h.changed

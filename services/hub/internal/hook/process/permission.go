@@ -15,6 +15,8 @@ const (
 	answerTime      = 5 * time.Minute
 	codexAnswerTime = 25 * time.Second
 	oneWait         = 50 * time.Second
+	// askTime is the time for the question to reach the server. Without it nobody is rung, and the client asks at once.
+	askTime = 3 * time.Second
 )
 
 // permission answers a permission request by the person's rules, or asks the person. Without an answer in time nothing is said,
@@ -78,7 +80,10 @@ func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, wh
 	question, about := hook.Question(call, who)
 	end, _ := ctx.Deadline()
 	left := func() time.Duration { return max(0, min(oneWait, time.Until(end)-time.Second)) }
-	a, err := hub.Ask(ctx, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
+	asking, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	a, err := hub.Ask(asking, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
+		Tell:      new(bool), // the hook takes the answer
 		Assurance: p.conn.Permissions.Asked(),
 		TTL:       int64(time.Until(end).Seconds()) + 1})
 	for err == nil && a.Status == "pending" && ctx.Err() == nil {

@@ -203,7 +203,7 @@ func TestThePersonAllowsAndRefusesByAnAnswer(t *testing.T) {
 				return
 			}
 			if asked := hub.Asked(); len(asked) != 1 || !strings.Contains(asked[0], "Bash: git status") ||
-				!strings.HasSuffix(asked[0], " (paired)") {
+				!strings.HasSuffix(asked[0], " (paired, told false)") {
 				t.Errorf("the person was asked %q", asked)
 			}
 			if c.again == "" {
@@ -280,5 +280,17 @@ func TestCodexExecIsKnownByTheSessionsRecord(t *testing.T) {
 		if got := hub.Inputs(); len(got) != 1 || got[0].Headless != want {
 			t.Errorf("%s: %+v", source, got)
 		}
+	}
+}
+
+func TestAServerThatDoesNotAnswerLeavesThePermissionToTheClient(t *testing.T) {
+	t.Parallel()
+	hub := hooktest.New(t)
+	m := hooktest.NewMachine(t, hub.URL, "claude")
+	m.Conn.Permissions = connection.Permissions{On: true, Timeout: 3600}
+	m.Connect(m.Conn)
+	hub.Set("silent", 0)
+	if got := m.Hook("t1", "PermissionRequest", bash); got.Out != "" || got.Code != 0 {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -80,6 +80,8 @@ type Question struct {
 	TTL       int64    `json:"ttl,omitempty"`
 	WaitMs    int      `json:"waitMs,omitempty"`
 	Assurance string   `json:"assurance,omitempty"`
+	// Tell is false where the asker takes the answer by itself.
+	Tell *bool `json:"tell,omitempty"`
 }
 
 // Answer is the state of a question.
