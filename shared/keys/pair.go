@@ -61,7 +61,7 @@ func (s *Service) RequestPairing(ctx context.Context, c identity.Caller, in Requ
 		}
 	}
 	if err == nil {
-		p.Scopes, err = s.pairedScopes(in.Scopes)
+		p.Scopes, err = s.pairedScopes(in.Scopes, []string{identity.ScopeRead, identity.ScopeWrite}, "read and write")
 	}
 	if err != nil {
 		return RequestPairingOutput{}, err
@@ -294,10 +294,8 @@ func (s *Service) ApprovePairing(ctx context.Context, c identity.Caller, in Appr
 			return PairingView{}, err
 		}
 	}
-	if len(in.Scopes) > 0 {
-		if g.Scopes, err = s.pairedScopes(in.Scopes); err != nil {
-			return PairingView{}, err
-		}
+	if g.Scopes, err = s.pairedScopes(in.Scopes, p.Scopes, "those that were asked for"); err != nil {
+		return PairingView{}, err
 	}
 	if extra := beyond(g.Scopes, Key{Kind: c.Kind, Scopes: c.Scopes}); len(extra) > 0 {
 		return PairingView{}, fault.New(fault.Forbidden, "this key does not have the scope %s, so it cannot give it; its scopes are %s",

@@ -36,6 +36,8 @@ func requestPairingCases() op.Cases {
 		{Name: "a reserved program", In: `{"client":"claude","program":"any","machine":"vm"}`, Path: "program", Words: "is reserved"},
 		{Name: "the scope admin", In: `{"client":"claude","program":"gamma","machine":"vm","scopes":["admin"]}`, Path: "scopes",
 			Words: `"admin" is no scope of a paired agent`},
+		{Name: "no scope at all", In: `{"client":"claude","program":"gamma","machine":"vm","scopes":[]}`, Path: "scopes",
+			Words: "must not be empty; leave it out for read and write"},
 	}}
 }
 
@@ -77,6 +79,8 @@ func approvePairingCases() op.Cases {
 	}, Refused: []op.Refusal{
 		{Name: "the scope admin", Given: shown, As: op.Human, In: `{"userCode":"$code","scopes":["admin"]}`, Path: "scopes",
 			Words: `"admin" is no scope of a paired agent`},
+		{Name: "no scope at all", Given: shown, As: op.Human, In: `{"userCode":"$code","scopes":[]}`, Path: "scopes",
+			Words: "must not be empty; leave it out for those that were asked for"},
 		{Name: "a reserved program", Given: shown, As: op.Human, In: `{"userCode":"$code","program":"user"}`, Path: "program",
 			Words: "is reserved"},
 	}}

@@ -265,6 +265,7 @@ func TestAPersonChoosesTheProgramAndNarrowsTheScopes(t *testing.T) {
 		for name, in := range map[string]ApprovePairingInput{
 			"admin": {Scopes: []string{"read", "admin"}}, "console": {Scopes: []string{"console"}}, "answer": {Scopes: []string{"answer"}},
 			"runner": {Scopes: []string{"runner"}}, "all": {Program: "all"}, "a label with a line": {Label: "a\nb"},
+			"no scope": {Scopes: []string{}},
 		} {
 			domaintest.Refused(t, name, domaintest.Err(d.approve(human, in)), fault.Invalid)
 		}

@@ -194,11 +194,14 @@ func pairedSecret(user, deviceCode, salt string) (secret, id string, err error) 
 	return secret, hash(secret), nil
 }
 
-// pairedScopes returns the sorted scopes of a paired key: those of an agent's work, by default all of them. Scopes that
-// would make it more than an agent's are Invalid.
-func (s *Service) pairedScopes(scopes []string) ([]string, error) {
+// pairedScopes returns the sorted scopes of a paired key: those that were named, or else the usual ones. An empty list,
+// which would name no right and give all, and scopes that would make the key more than an agent's are Invalid.
+func (s *Service) pairedScopes(scopes, usual []string, what string) ([]string, error) {
+	if scopes == nil {
+		return usual, nil
+	}
 	if len(scopes) == 0 {
-		return []string{identity.ScopeRead, identity.ScopeWrite}, nil
+		return nil, fault.Field("scopes", "must not be empty; leave it out for %s", what)
 	}
 	allowed := append([]string{identity.ScopeRead, identity.ScopeWrite}, s.Toolsets()...)
 	for _, scope := range scopes {
