@@ -52,7 +52,7 @@ type lister struct {
 	in   ListInput
 	out  ListOutput
 	from position
-	// at is the end of what the page has.
+	// at is the end of the page so far.
 	at position
 }
 

@@ -15,7 +15,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// purpose is what a challenge is for. A signature for one purpose serves no other.
+// purpose is the use of a challenge. A signature for one purpose serves no other.
 type purpose string
 
 const (

@@ -7,7 +7,7 @@ import (
 	"parley.internal/shared/op"
 )
 
-// Created is what a browser has made of a [Creation], in base64url without padding.
+// Created is the browser's result for a [Creation], in base64url without padding.
 type Created struct {
 	ID                string   `json:"id" allow:"nonempty,max=1400"`
 	ClientDataJSON    string   `json:"clientDataJSON" allow:"nonempty,max=4000"`
@@ -15,7 +15,7 @@ type Created struct {
 	Transports        []string `json:"transports,omitempty" allow:"max=10,each=40" jsonschema:"how the browser reaches what holds the passkey"`
 }
 
-// Assertion is what a passkey has signed for a [Request], in base64url without padding.
+// Assertion is the signature of a passkey for a [Request], in base64url without padding.
 type Assertion struct {
 	ID                string `json:"id" allow:"nonempty,max=1400"`
 	ClientDataJSON    string `json:"clientDataJSON" allow:"nonempty,max=4000"`
@@ -24,7 +24,7 @@ type Assertion struct {
 	UserHandle        string `json:"userHandle,omitempty" allow:"max=100"`
 }
 
-// Creation is what a browser needs to make a passkey: the options of navigator.credentials.create, with ids in base64url.
+// Creation is the browser's input to make a passkey: the options of navigator.credentials.create, with ids in base64url.
 type Creation struct {
 	Challenge  string   `json:"challenge" jsonschema:"good once, for 5 minutes"`
 	RPID       string   `json:"rpId"`
@@ -36,7 +36,7 @@ type Creation struct {
 	TimeoutMs  int64    `json:"timeoutMs"`
 }
 
-// Request is what a browser needs to use a passkey: the options of navigator.credentials.get, with ids in base64url.
+// Request is the browser's input to use a passkey: the options of navigator.credentials.get, with ids in base64url.
 type Request struct {
 	Challenge string   `json:"challenge" jsonschema:"good once, for 5 minutes"`
 	RPID      string   `json:"rpId"`

@@ -19,7 +19,7 @@ type Service struct {
 	Address string
 	// Keys makes and revokes the keys of browsers.
 	Keys Keys
-	// Questions are what a passkey answers.
+	// Questions are answered with a passkey.
 	Questions Questions
 }
 

@@ -61,7 +61,7 @@ func firstCall(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// announced reads the URL of a server and the key of an agent from what it prints.
+// announced reads the URL of a server and the key of an agent from its output.
 func announced(out io.Reader) (url, key string, err error) {
 	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {

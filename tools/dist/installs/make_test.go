@@ -95,10 +95,13 @@ func need(t *testing.T, program string) {
 	t.Skipf("%s is missing: install it to test this artifact", program)
 }
 
-// onLinux skips a test of an artifact that exists for Linux alone.
+// onLinux skips a test of an artifact that exists for Linux alone. Where nothing may be skipped, the test fails.
 func onLinux(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
+		if os.Getenv("REQUIRE_EMULATOR") != "" {
+			t.Fatal("the artifact is for Linux, and REQUIRE_EMULATOR is set")
+		}
 		t.Skip("the artifact is for Linux")
 	}
 }

@@ -33,7 +33,7 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// done runs a program in a directory and returns what it printed.
+// done runs a program in a directory and returns its output.
 func done(t *testing.T, dir string, env []string, name string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -51,7 +51,7 @@ func done(t *testing.T, dir string, env []string, name string, args ...string) [
 	return out
 }
 
-// said is what the programs in testdata print.
+// said is the output of the programs in testdata.
 type said struct {
 	TaskID, Answer, Refused, Wrong, Nobody string
 	Listed, Fields                         []string

@@ -3,7 +3,7 @@ import { InputData, JSONSchemaInput, quicktype } from 'quicktype-core'
 
 const pascal = (name) => name.split('_').map((word) => word[0].toUpperCase() + word.slice(1)).join('')
 
-// operations returns the operations of the document with what a method needs. Routes of compatibility are left out: each
+// operations returns the operations of the document with the parts of a method. Routes of compatibility are left out: each
 // is another route of an operation that is here.
 function operations(doc) {
   const all = []
@@ -61,7 +61,7 @@ function named(schema, choices, operation, field) {
   return copy
 }
 
-// open returns a copy of a schema that admits what a newer server may answer.
+// open returns a copy of a schema that admits the answers of a newer server.
 function open(schema) {
   if (Array.isArray(schema)) return schema.map(open)
   if (schema === null || typeof schema !== 'object') return schema

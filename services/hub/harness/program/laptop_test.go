@@ -65,7 +65,7 @@ func TestTheProgramForALaptopServesTheEmbeddedStoreAndNoCloud(t *testing.T) {
 	}
 }
 
-// run runs a program that must end soon, and returns what it printed.
+// run runs a program that must end soon, and returns its output.
 func run(t *testing.T, file string, env []string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -123,7 +123,7 @@ func keysOf(t *testing.T, p *hubtest.Program) map[string]string {
 	return all
 }
 
-// find returns what a pattern's group matches in the log of a program, as soon as it is there.
+// find returns the match of a pattern's group in the log of a program, as soon as it is there.
 func find(t *testing.T, p *hubtest.Program, pattern string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// inWSL says how to have on Windows what needs another system.
+// inWSL names the way to the rest on Windows.
 const inWSL = "run it in WSL 2, or on Linux or macOS"
 
 // needUnix are the commands that work on Unix systems alone, each with the reason and what to do instead.

@@ -12,7 +12,7 @@ import (
 	"parley.internal/services/hub/internal/cli"
 )
 
-// releases serves a releases document of a version, and counts who asks for it.
+// releases serves a releases document of a version, and counts the requests for it.
 func releases(t *testing.T, version string) (address string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)

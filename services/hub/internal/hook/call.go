@@ -40,7 +40,7 @@ type Call struct {
 	Subject string `json:"subject,omitempty"`
 	// Exact are the whole command, or each path, that rules of permissions are compared with; none where it is unknown.
 	Exact []string `json:"exact,omitempty"`
-	// Content is what a permission request would write, in short, a line for each of its lines.
+	// Content is the text that a permission request would write, in short, a line for each of its lines.
 	Content string `json:"content,omitempty"`
 	// Unsandboxed reports a permission request of a command that is to run outside of the client's sandbox.
 	Unsandboxed bool `json:"unsandboxed,omitempty"`

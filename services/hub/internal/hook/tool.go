@@ -28,7 +28,7 @@ type toolInput struct {
 	} `json:"edits"`
 }
 
-// lines returns what a call of a tool would write: of each line its beginning, marked as those of a diff.
+// lines returns the text that a call of a tool would write: the beginning of each line, marked as in a diff.
 func (t toolInput) lines(patch string) string {
 	var b strings.Builder
 	add := func(mark string, of text) {
@@ -122,7 +122,7 @@ func (c *Call) tool(in input) {
 	}
 }
 
-// show keeps what a permission request would write.
+// show keeps the text that a permission request would write.
 func (c *Call) show(content string) {
 	if c.Kind == Permission {
 		c.Content = content

@@ -39,7 +39,7 @@ type Site struct {
 	Now func() time.Time
 }
 
-// settings are what the document tells the scripts.
+// settings are the values that the document has for the scripts.
 type settings struct {
 	Firebase
 	Passkeys string

@@ -131,7 +131,7 @@ func valid(version string) bool {
 // State says how a program compares with the newest release.
 type State string
 
-// Current is the newest release, or what is newer. Behind is older. Unknown has no version to compare.
+// Current is the newest release or a newer version. Behind is older. Unknown has no version to compare.
 const (
 	Current State = "current"
 	Behind  State = "behind"

@@ -17,7 +17,7 @@ import (
 	"parley.internal/tools/dist/internal/system"
 )
 
-// Source builds what the artifacts hold.
+// Source builds the contents of the artifacts.
 type Source interface {
 	Build(ctx context.Context, r release.Release, p release.Platform) (release.Build, error)
 	Docs(ctx context.Context, r release.Release) (release.Docs, error)

@@ -85,7 +85,7 @@ func unpack(t *testing.T, packages ...Package) (dir string) {
 	return dir
 }
 
-// started runs the launcher of a name with Node, and returns what it printed and its exit code.
+// started runs the launcher of a name with Node, and returns its output and its exit code.
 func started(t *testing.T, dir, name string, args ...string) (string, int) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {

@@ -39,7 +39,7 @@ func free() []string {
 	return append(env, "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 }
 
-// run runs the go command in a directory, and returns what it printed.
+// run runs the go command in a directory, and returns its output.
 func run(ctx context.Context, dir string, env, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(free(), env...)

@@ -132,7 +132,7 @@ func (d Docs) Completion(name string) ([]byte, error) {
 	return nil, fmt.Errorf("there are no completions %s", name)
 }
 
-// Build is what was built for a platform.
+// Build is the result of a build for a platform.
 type Build struct {
 	Platform
 	// Parley and Hook are the programs, and SBOM is the bill of materials of both.

@@ -48,7 +48,8 @@ type file struct {
 	read bool // whether sum is known
 }
 
-// Take looks at the worktree. It may be called when the command runs already: files changed meanwhile count as changed by it. A Head that is known is kept.
+// Take looks at the worktree. It may be called when the command runs already: files changed meanwhile count as changed
+// by it. A Head that is known is kept.
 func (s *Snapshot) Take(ctx context.Context) error {
 	settings, err := withoutFilters(ctx, s.Root)
 	if err != nil {

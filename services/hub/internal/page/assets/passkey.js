@@ -1,4 +1,4 @@
-// Passkeys: what the browser makes and uses, in the form in which the server takes it.
+// Passkeys: the credentials of the browser, in the form in which the server takes them.
 import { api, byPasskey, Fault, isDevice, signedIn } from '/assets/api.js';
 
 // place is the origin at which passkeys work, empty if nowhere.
@@ -23,7 +23,7 @@ async function asked(run) {
   }
 }
 
-// use asks for a passkey, and returns what it signed.
+// use asks for a passkey, and returns its signature.
 export async function use(r) {
   const c = await asked(() => navigator.credentials.get({ publicKey: { challenge: bytes(r.challenge), rpId: r.rpId, allowCredentials: listed(r.allow),
     userVerification: 'required', timeout: r.timeoutMs } }));

@@ -1,4 +1,4 @@
-// The files: who has reserved which, by checkout, who waits for them, and what went past a reservation.
+// The files: their reservations by checkout, the calls that wait, and the incidents.
 import { badge, empty, h, list, now, said, when, who } from '/assets/dom.js';
 import { api, query } from '/assets/api.js';
 import { ask, toast } from '/assets/dialog.js';
