@@ -199,9 +199,21 @@ func (b *tab) do(what string, action chromedp.Action[chromedp.Void]) {
 
 func (b *tab) open(url string) { b.t.Helper(); b.do("open "+url, chromedp.Navigate(url)) }
 func (b *tab) reload()         { b.t.Helper(); b.do("reload", chromedp.Reload()) }
+
+// click clicks an element, again where the page replaced it between the search for it and the click.
 func (b *tab) click(sel string) {
 	b.t.Helper()
-	b.do("click "+sel, chromedp.Click(chromedp.CSS(sel), chromedp.NodeVisible))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Click(chromedp.CSS(sel), chromedp.NodeVisible))
+		switch {
+		case err == nil:
+			return
+		case ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id"):
+			b.t.Fatalf("click %s: %v", sel, err)
+		}
+	}
 }
 
 func (b *tab) write(sel, text string) {
