@@ -28,6 +28,9 @@ type Options struct {
 	Linger time.Duration
 	// Patience is the time after which the person is called where nothing wakes an idle agent.
 	Patience time.Duration
+	// Settle is the time between the end of a turn and a wake by a process of the client. A client that is about to end its
+	// turn may lose what such a process says.
+	Settle time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
 	// Now is the clock.
@@ -37,6 +40,7 @@ type Options struct {
 const (
 	linger   = 3 * time.Second
 	patience = 20 * time.Second
+	rest     = time.Second
 	// tick is the time between two checks of the conditions that time alone changes.
 	tick = time.Second
 	// lookAtProcesses is the time between two looks at the clients' processes, and gone the time after which a session whose
@@ -97,6 +101,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Patience == 0 {
 		o.Patience = patience
+	}
+	if o.Settle == 0 {
+		o.Settle = rest
 	}
 	if o.Now == nil {
 		o.Now = time.Now

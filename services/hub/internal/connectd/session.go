@@ -47,7 +47,8 @@ type session struct {
 	doing          string
 	said           string // the activity that the server knows
 	beat           time.Time
-	turned         bool // a turn has ended, and the usage was not reported
+	turned         bool      // a turn has ended, and the usage was not reported
+	rested         time.Time // the end of the last turn
 	slow           time.Time
 	contact        time.Time
 	problem        string
@@ -174,7 +175,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	if call.ReadsMail {
 		s.batch = nil // the agent has it by now; mail that it has not comes again
 	}
-	s.turned = s.turned || call.Kind == hook.Turn
+	if call.Kind == hook.Turn {
+		s.turned, s.rested = true, time.Now()
+	}
 	s.follow(call, at)
 	defer s.stir()
 	defer s.save()

@@ -126,7 +126,7 @@ func (s *session) offer() {
 		return
 	}
 	helpless := s.waiter == nil && !byCodex
-	if helpless && !s.isHelpless() {
+	if helpless && !s.isHelpless() || !byCodex && time.Since(s.rested) < s.daemon.Settle {
 		return
 	}
 	rules := wake.Rules{On: s.conn.Wake.On, PerHour: s.conn.Wake.PerHour, PerSender: s.conn.Wake.PerSender}

@@ -97,6 +97,22 @@ func TestAWakeWaitsForTheEndOfTheTurn(t *testing.T) {
 	}
 }
 
+func TestAWakeGivesTheClientTimeToEndItsTurn(t *testing.T) {
+	t.Parallel()
+	hub, m, o := idle(t)
+	o.Settle = 200 * time.Millisecond
+	daemon(t, m, o)
+	m.Hook("t1", "SessionStart", nil)
+	m.Hook("t1", "UserPromptSubmit", nil)
+	woken := waiter(t, m, "t1")
+	hub.Mail("claude/1", "m1", "QUERY", "which parser?")
+	ended := time.Now()
+	m.Hook("t1", "Stop", nil)
+	if got := <-woken; got.Code != 2 || time.Since(ended) < o.Settle {
+		t.Errorf("%v after the end of the turn: %+v", time.Since(ended), got)
+	}
+}
+
 // Mail that was shown in a turn stays a reason to wake at the server until its receipt arrives.
 func TestMailThatATurnWasToldOfDoesNotWake(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ const (
 	Exchanges = 6
 )
 
-// patience is the time after which a wake that had no effect does not hold up the next one.
-const patience = 10 * time.Minute
+// patience is the time after which a wake that had no effect counts as lost. A client that takes one begins a turn at once.
+const patience = time.Minute
 
 // maxUsed bounds the ids that are remembered.
 const maxUsed = 200
@@ -39,8 +39,11 @@ type State struct {
 	Recent []Mark `json:"recent,omitempty"`
 	// Used are the ids that have woken or must not any more.
 	Used []string `json:"used,omitempty"`
-	// Outstanding is the time of a wake that has had no effect yet.
+	// Outstanding is the time of a wake that has had no effect yet, and Last the id of the latest one.
 	Outstanding time.Time `json:"outstanding,omitzero"`
+	Last        string    `json:"last,omitempty"`
+	// Lost are the ids whose wakes had no effect since the session's last turn.
+	Lost []string `json:"lost,omitempty"`
 	// With is the one agent that woke the session since anything else happened, Exchanges how often it did after an answer
 	// to it, and Answered whether the session has sent it something since.
 	With      string `json:"with,omitempty"`
@@ -71,12 +74,16 @@ func (r Rules) Wakes(kind string) bool {
 	return slices.Contains(always, kind) || slices.Contains(r.On, kind)
 }
 
-// Offer decides about reasons, most urgent first, for a session that is idle. It takes at most one of them.
+// Offer decides about reasons, most urgent first, for a session that is idle. It takes at most one of them. A reason whose
+// wake was lost is taken once more.
 func (s *State) Offer(r Rules, now time.Time, reasons []wire.Wake) Verdict {
 	s.forget(now)
 	var v Verdict
-	if !s.Outstanding.IsZero() && now.Sub(s.Outstanding) < patience {
-		return v
+	if !s.Outstanding.IsZero() {
+		if now.Sub(s.Outstanding) < patience {
+			return v
+		}
+		s.lose()
 	}
 	for _, w := range reasons {
 		if !w.May || !r.Wakes(w.Kind) || slices.Contains(s.Used, w.ID) {
@@ -125,7 +132,7 @@ func (s *State) room(r Rules, from string) bool {
 
 func (s *State) take(w wire.Wake, now time.Time) {
 	from := Program(w.From)
-	s.Outstanding = now
+	s.Outstanding, s.Last = now, w.ID
 	s.Recent = append(s.Recent, Mark{from, now})
 	s.Use(w.ID)
 	s.Held = slices.DeleteFunc(s.Held, func(id string) bool { return id == w.ID })
@@ -139,6 +146,15 @@ func (s *State) take(w wire.Wake, now time.Time) {
 		s.Exchanges++
 	}
 	s.Answered = false
+}
+
+// lose gives up the outstanding wake. Its reason may wake again, unless it was lost before.
+func (s *State) lose() {
+	s.Outstanding = time.Time{}
+	if !slices.Contains(s.Lost, s.Last) {
+		s.Lost = append(s.Lost, s.Last)
+		s.Used = slices.DeleteFunc(s.Used, func(u string) bool { return u == s.Last })
+	}
 }
 
 // Failed takes back a wake that could not be delivered.
@@ -171,7 +187,7 @@ func (s *State) Reset() { s.With, s.Exchanges, s.Answered, s.Stopped = "", 0, fa
 
 // Active records that the session has begun a turn; human means that a person began it.
 func (s *State) Active(human bool) {
-	s.Outstanding = time.Time{}
+	s.Outstanding, s.Lost = time.Time{}, nil
 	if human {
 		s.Reset()
 	}

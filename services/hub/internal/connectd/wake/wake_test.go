@@ -64,15 +64,34 @@ func TestTheMostUrgentReasonWakesAndOneWakeIsOutstanding(t *testing.T) {
 		t.Fatalf("got %+v", v)
 	}
 	s = stored(t, s)
-	if v := s.Offer(wake.Rules{}, noon.Add(time.Minute), reasons); v.Wake != nil {
+	if v := s.Offer(wake.Rules{}, noon.Add(59*time.Second), reasons); v.Wake != nil {
 		t.Errorf("a second wake before the first had an effect: %+v", v.Wake)
 	}
 	s.Active(false)
 	if v := s.Offer(wake.Rules{}, noon.Add(2*time.Minute), reasons); v.Wake == nil || v.Wake.ID != "2" {
 		t.Errorf("after the first had its effect: %+v", v)
 	}
-	if v := s.Offer(wake.Rules{}, noon.Add(13*time.Minute), append(reasons, query("3", "delta"))); v.Wake == nil || v.Wake.ID != "3" {
-		t.Errorf("a wake without an effect holds up others for ever: %+v", v)
+}
+
+func TestAWakeWithoutAnEffectIsMadeOnceMoreAndHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	s, woken := &wake.State{}, ""
+	offer := func(minute int) {
+		s = stored(t, s)
+		v := s.Offer(wake.Rules{}, noon.Add(time.Duration(minute)*time.Minute), []wire.Wake{query("1", "beta"), query("2", "gamma")})
+		if v.Wake != nil {
+			woken += v.Wake.ID
+		}
+	}
+	for minute := range 10 {
+		offer(minute)
+	}
+	if woken != "1122" {
+		t.Errorf("wakes that had no effect were made in the order %s", woken)
+	}
+	s.Active(false)
+	if offer(11); woken != "1122" {
+		t.Errorf("a turn makes a wake again: %s", woken)
 	}
 }
 
