@@ -99,6 +99,19 @@ func (k *Key) narrow(p Key) error {
 	return nil
 }
 
+// spelled returns the name of a program as the oldest valid key of the user for it has it, and as it is if there is none:
+// names are compared without case, so the keys of a program are to give one spelling.
+func (s *Service) spelled(ctx context.Context, user, program string) (string, error) {
+	now, out := s.Now(), program
+	err := allKeys(ctx, s.DB.User(user), func(_ string, k Key) error { // the newest first
+		if identity.Same(k.Program, program) && k.valid(now) == nil {
+			out = k.Program
+		}
+		return nil
+	})
+	return out, err
+}
+
 // without returns the scopes but some.
 func without(scopes []string, some ...string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(some, s) })

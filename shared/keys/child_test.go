@@ -343,3 +343,30 @@ func TestTheProgramOfAMemberIsAName(t *testing.T) {
 		t.Errorf("ann of core has the program %q", got)
 	}
 }
+
+func TestANewKeyOfAProgramTakesTheSpellingOfItsEarlierKeys(t *testing.T) {
+	each(t, func(t *testing.T, r *fixture) {
+		gone := r.create(CreateInput{Program: "bEtA"})
+		domaintest.Must(r.Revoke(t.Context(), human, RevokeInput{KeyID: gone.ID}))(t)
+		r.Clock.Pass(time.Second)
+		r.create(CreateInput{Program: "beta"})
+		r.Clock.Pass(time.Second)
+		if got := r.create(CreateInput{Program: "BETA"}); got.Program != "beta" {
+			t.Errorf("a key that was created is of %s", got.Program)
+		}
+		issued := domaintest.Must(r.Issue(t.Context(), "u", CreateInput{Program: "Beta"}))(t)
+		if issued.Program != "beta" {
+			t.Errorf("one of the operator is of %s", issued.Program)
+		}
+		d := r.pairing("")
+		seen := domaintest.Must(d.approve(human, ApprovePairingInput{Program: "BETA"}))(t)
+		got := domaintest.Must(d.collect())(t)
+		if c, _, err := r.Lookup(t.Context(), got.Key); err != nil || seen.Program != "beta" || c.Program != "beta" {
+			t.Errorf("a paired key is shown as %s, and calls as %s, %v", seen.Program, c.Program, err)
+		}
+		other := domaintest.Must(r.Issue(t.Context(), "v", CreateInput{Program: "BETA"}))(t)
+		if other.Program != "BETA" {
+			t.Errorf("another user's key is of %s", other.Program)
+		}
+	})
+}

@@ -303,8 +303,8 @@ func (s *Service) ApprovePairing(ctx context.Context, c identity.Caller, in Appr
 	}
 	if g.Program == "" {
 		g.Program, err = s.freeProgram(ctx, c.User, p.Program)
-	} else {
-		err = checkProgram(g.Program)
+	} else if err = checkProgram(g.Program); err == nil {
+		g.Program, err = s.spelled(ctx, c.User, g.Program)
 	}
 	if err == nil {
 		p.Grant = g

@@ -132,6 +132,10 @@ func (s *Service) issue(ctx context.Context, c identity.Caller, in CreateInput) 
 		if err := checkProgram(in.Program); err != nil {
 			return out, err
 		}
+		var err error
+		if in.Program, err = s.spelled(ctx, c.User, in.Program); err != nil {
+			return out, err
+		}
 	}
 	in = op.Fill(in)
 	if in.Kind != identity.Agent && in.Kind != identity.Human {
