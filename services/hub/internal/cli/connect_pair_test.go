@@ -52,6 +52,31 @@ func TestAMachineWithoutAKeyIsPairedAndConnected(t *testing.T) {
 	}
 }
 
+func TestConnectSaysThatANarrowKeyLeavesTheHooksDead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		scopes []string
+		words  string
+	}{
+		"reading alone":  {[]string{"read"}, "hooks need to write, and this key only reads"},
+		"one toolset":    {[]string{"dispatch"}, "hooks need the toolset hook, and this key has the scopes dispatch"},
+		"reading in two": {[]string{"read", "hook"}, "hooks need to write, and this key only reads"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newConnectDesk(t)
+			p, code := d.pairing()
+			domaintest.Must(d.server.as(d.vars["PARLEY_HUMAN_KEY"]).ApprovePairing(t.Context(), keys.ApprovePairingInput{
+				PairingInput: keys.PairingInput{UserCode: code}, Scopes: c.scopes}))(t)
+			exit, out := p.wait(), p.out.String()
+			if exit != 0 || !strings.Contains(out, c.words+", so the hooks do nothing while the MCP entry works; take this back with "+
+				"--remove and connect again") || strings.Contains(out, "not tried") || strings.Contains(out, "is the server one") {
+				t.Errorf("exit %d:\n%s%s", exit, out, p.err.String())
+			}
+		})
+	}
+}
+
 func TestPairingIsToldInLinesOfJSON(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)

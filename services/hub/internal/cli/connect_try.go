@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"parley.internal/services/hub/internal/connect"
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/client"
+	"parley.internal/shared/me"
 	"parley.internal/shared/relay"
 	"parley.internal/shared/sleep"
 )
@@ -35,7 +37,18 @@ var promptEvents = map[string]string{"claude": "UserPromptSubmit", "codex": "Use
 // address and gets its mail if key, server and hook work together. It would also take the agent's unread mail, so it is
 // not run where there is any.
 func (j *connector) tryHook(ctx context.Context, c connect.Client, p connect.Place, key string, s connect.Setup, r *connectReport) {
-	if none, err := noMail(ctx, s.Endpoint, key); err != nil || !none {
+	if lacks := hookless(ctx, s.Endpoint, key); lacks != "" {
+		r.todo("hook", lacks+", so the hooks do nothing while the MCP entry works; take this back with --remove and connect again, "+
+			"with read and write approved")
+		return
+	}
+	none, err := noMail(ctx, s.Endpoint, key)
+	if err != nil {
+		r.todo("hook", "not tried, because it would take mail that waits, and whether there is any is not known: "+
+			printable.Line(err.Error()))
+		return
+	}
+	if !none {
 		r.done("hook", "not tried, because it would take the mail that waits for the agent")
 		return
 	}
@@ -120,6 +133,28 @@ func (t trial) run(ctx context.Context, event string) (said string, err error) {
 	cmd.Env = append(os.Environ(), "HOME="+t.place.Home)
 	out, err := cmd.Output()
 	return contextOf(out), err
+}
+
+// hookless returns why a key cannot use the hooks by its scopes, empty if it can or the server does not say.
+func hookless(ctx context.Context, endpoint, key string) string {
+	base, err := baseURL(endpoint)
+	if err != nil {
+		return ""
+	}
+	c, err := agent(base, key)
+	if err != nil {
+		return ""
+	}
+	who, err := c.Whoami(ctx, me.Input{})
+	switch {
+	case err != nil:
+		return ""
+	case !slices.Contains(who.Toolsets, "hook"):
+		return "hooks need the toolset hook, and this key has the scopes " + strings.Join(who.Scopes, ", ")
+	case who.ReadOnly:
+		return "hooks need to write, and this key only reads"
+	}
+	return ""
 }
 
 // noMail reports whether no mail waits for the program of a key. A read-only endpoint marks nothing as read.
