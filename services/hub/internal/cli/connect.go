@@ -126,6 +126,9 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 	if err := errors.Join(hook.CheckRules(j.f.allow), hook.CheckRules(j.f.deny)); err != nil {
 		return fmt.Errorf("--allow and --deny: %w", err)
 	}
+	if j.f.timeout < 1 || j.f.timeout > 3600 {
+		return errors.New("--permission-timeout must be 1 to 3600 seconds")
+	}
 	clients, err := j.clients(args[0])
 	if err != nil {
 		return err

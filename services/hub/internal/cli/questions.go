@@ -249,6 +249,10 @@ func (h *human) answer(ctx context.Context, q signal.View, text string) (signal.
 		return out, fmt.Errorf("this question is answered from a paired device only: open %s/q/%s there; the browser that "+
 			"first opens a link of `parley link` is paired, and a paired one pairs others", h.Base(), printable.Line(q.ID))
 	}
+	if errors.As(err, &e) && e.Code == fault.Forbidden.Code() && q.Assurance == identity.Passkey {
+		return out, fmt.Errorf("this question is answered with a passkey only, in the console: open %s/q/%s in a browser, and sign in "+
+			"with your passkey", h.Base(), printable.Line(q.ID))
+	}
 	err = h.explain(ctx, err)
 	if errors.As(err, &e) && e.Code == fault.NotFound.Code() {
 		return out, fmt.Errorf("%w; `parley questions` lists the waiting ones", err)

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -29,8 +30,8 @@ func asking(t *testing.T, all ...object) *fake {
 		if id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v1/questions/"), "/answer"); ok &&
 			r.Method == "POST" {
 			for _, q := range all {
-				if q["id"] == id && q["assurance"] == "device" {
-					return 403, fault("FORBIDDEN", "this question demands the assurance device")
+				if q["id"] == id && q["assurance"] != nil {
+					return 403, fault("FORBIDDEN", fmt.Sprint("this question demands the assurance ", q["assurance"]))
 				}
 				if q["id"] == id && q["status"] == "pending" {
 					return 200, q
@@ -235,7 +236,7 @@ func TestAnInvalidAnswerIsNotSent(t *testing.T) {
 func TestTheServersRefusalOfAnAnswerIsShown(t *testing.T) {
 	t.Parallel()
 	f := asking(t, question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}}),
-		question("0198dddd-1", "d", object{"assurance": "device"}))
+		question("0198dddd-1", "d", object{"assurance": "device"}), question("0198eeee-1", "e", object{"assurance": "passkey"}))
 	for name, c := range map[string]struct {
 		args  []string
 		words string
@@ -246,6 +247,8 @@ func TestTheServersRefusalOfAnAnswerIsShown(t *testing.T) {
 		"a question for a device": {[]string{"0198dddd", "yes"}, "parley: this question is answered from a paired device " +
 			"only: open " + f.URL + "/q/0198dddd-1 there; the browser that first opens a link of `parley link` is paired, " +
 			"and a paired one pairs others\n"},
+		"a question for a passkey": {[]string{"0198eeee", "yes"}, "parley: this question is answered with a passkey only, in the " +
+			"console: open " + f.URL + "/q/0198eeee-1 in a browser, and sign in with your passkey\n"},
 		"no such question": {[]string{"0198/../bbbb", "yes"},
 			"; `parley questions` lists the waiting ones\n"},
 	} {
