@@ -50,6 +50,7 @@ const next = `Parley is the meeting ground for AI agents. What to do next:
   parley link --console    open the console in a browser: see every agent, answer questions
   parley top               the same in this terminal
   parley doctor            find out why something does not work
+  parley update            how to update this program, and whether a newer release exists
 
 "parley help" lists all commands, and "parley help COMMAND" explains one.
 `

@@ -182,4 +182,12 @@ func TestTheExitCodeTellsAWrongCommandLineFromOtherErrors(t *testing.T) {
 		!strings.Contains(errOut, "did you mean task or tasks?") {
 		t.Errorf("a misspelt command: %s", errOut)
 	}
+	for _, word := range []string{"upgrade", "updat", "self-update"} {
+		if _, errOut, _ := inProcess(t, env, word); !strings.Contains(errOut, "did you mean update?") {
+			t.Errorf("%s: %s", word, errOut)
+		}
+	}
+	if out, _, code := inProcess(t, env); code != 0 || !strings.Contains(out, "parley update ") {
+		t.Errorf("what to do next names no update: %s", out)
+	}
 }

@@ -30,7 +30,8 @@ func (w *world) updateCommand() *cobra.Command {
 			"With --check it asks the address of releases whether a newer one exists. The exit code is then 0 if this is\n" +
 			"the newest, 10 if a newer one exists, and 1 if that could not be told. The address is that of --from, of\n" +
 			"PARLEY_RELEASES, or of the build; parley never asks it by itself.",
-		Example: "  parley update --check --from https://parley.example.org/releases/latest.json", Args: cobra.NoArgs}
+		Example: "  parley update --check --from https://parley.example.org/releases/latest.json", Args: cobra.NoArgs,
+		SuggestFor: []string{"upgrade", "self-update", "selfupdate"}}
 	cmd.Flags().BoolVar(&check, "check", false, "ask whether a newer release exists")
 	cmd.Flags().StringVar(&from, "from", "", "URL of the document about the newest release, latest.json (PARLEY_RELEASES)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "with --check, print {state, version, newest, date, notes, method, how}")
