@@ -2,11 +2,7 @@ package files
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -124,101 +120,4 @@ func (s *stand) toReserve(e Edit, me Holder, checked []Checked) []string {
 		want = []string{}
 	}
 	return want
-}
-
-// untold is a changed file and a reservation of another that it is under.
-type untold struct {
-	id, path string
-	by       View
-}
-
-// maxMeetings is the number of changed files that one call tells of.
-const maxMeetings = 20
-
-// Changed compares files that have been changed with the reservations of others. The holder of each and the editor get a
-// message, once for a file and a reservation. It returns a line for each that is new.
-func (s *Service) Changed(ctx context.Context, c identity.Caller, e Edit) (lines []string, err error) {
-	b, project, checked, _, err := s.checkEdit(ctx, c, e)
-	if err != nil {
-		return nil, err
-	}
-	all := b.meetings(Judge(checked, nil).Held)
-	if len(all) == 0 {
-		return nil, nil
-	}
-	err = s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
-		lines = nil
-		seen, fetches := make([]incident, len(all)), make([]*store.Fetch, len(all))
-		for i, u := range all {
-			fetches[i] = incidents.Fetch(u.id, &seen[i])
-		}
-		if err := store.Load(ctx, tx, fetches...); err != nil {
-			return err
-		}
-		boxes, err := s.boxes(ctx, tx, c, e, all)
-		if err != nil {
-			return err
-		}
-		for i, u := range all {
-			if fetches[i].Found {
-				continue
-			}
-			incidents.Put(tx, u.id, changed(project, u, holderOf(c, e.SessionID), b.now))
-			lines = append(lines, fmt.Sprintf("%s was changed, and %s", u.path, Tell(u.by)))
-			s.tellMeeting(tx, c, e, project, u, boxes[i], b.now)
-		}
-		return nil
-	})
-	return lines, err
-}
-
-// meetings returns the files that others hold with their reservations, at most maxMeetings.
-func (s *stand) meetings(held []Checked) (all []untold) {
-	for _, f := range held {
-		for _, v := range f.By {
-			if len(all) == maxMeetings {
-				return all
-			}
-			sum := sha256.Sum256([]byte(v.ReservationID + "\x00" + f.Path))
-			all = append(all, untold{id: hex.EncodeToString(sum[:16]), path: f.Path, by: v})
-		}
-	}
-	return all
-}
-
-// boxes returns the inboxes of the holders.
-func (s *Service) boxes(ctx context.Context, tx *store.Tx, c identity.Caller, e Edit, all []untold) ([]string, error) {
-	boxes, known := make([]string, len(all)), map[string]string{}
-	for i, u := range all {
-		if s.Mail == nil || !identity.ValidName(u.by.Holder) {
-			continue
-		}
-		key := u.by.Who()
-		if known[key] == "" {
-			var err error
-			if known[key], err = s.Mail.Inbox(ctx, tx, u.by.Holder, u.by.SessionID); err != nil {
-				return nil, err
-			}
-		}
-		boxes[i] = known[key]
-	}
-	return boxes, nil
-}
-
-// tellMeeting sends the two messages about a changed file.
-func (s *Service) tellMeeting(
-	tx *store.Tx, c identity.Caller, e Edit, project string, u untold, box string, now time.Time,
-) {
-	if s.Mail == nil {
-		return
-	}
-	me := holderOf(c, e.SessionID)
-	if box != "" {
-		s.Mail.Notify(tx, "changed-"+u.id+"-h", box, fmt.Sprintf("%s of %s, which you hold with %s, was changed in %s "+
-			"while a command of %s ran.", u.path, project, u.by.Pattern, place(e.Worktree, e.Branch), me.who()), now)
-	}
-	if mine := me.address(); mine != "" && !slices.Contains([]string{"", box}, mine) {
-		s.Mail.Notify(tx, "changed-"+u.id+"-e", mine, fmt.Sprintf("%s of %s was changed while a command of yours "+
-			"ran, and %s. Speak with the holder before you go on.", u.path, project, Tell(u.by)), now)
-	}
 }

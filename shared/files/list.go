@@ -78,10 +78,10 @@ func (s *Service) List(ctx context.Context, c identity.Caller, in ListInput) (Li
 		}
 	}
 	t := s.DB.User(c.User)
-	if err := s.fill(ctx, t, &l); err != nil || !in.Recent {
+	if err := s.fill(ctx, t, &l); err != nil || !in.Recent || in.Cursor != "" {
 		return l.out, err
 	}
-	l.out.Recent, err = s.recent(ctx, t, l.in.Project)
+	l.out.Recent, l.out.RecentMore, err = s.recent(ctx, t, l.in)
 	return l.out, err
 }
 

@@ -158,3 +158,51 @@ func TestAListHasWhatWentPastReservationsOnTheLastDay(t *testing.T) {
 		}
 	})
 }
+
+func TestIncidentsByOneProgramDoNotHideThoseByOthers(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		d.takes("alpha", "gen/")
+		d.takes("delta", "web/")
+		changes := func(who, path string) {
+			t.Helper()
+			edit := Edit{Project: app, Paths: []string{path}, SessionID: session(who)}
+			domaintest.Must(d.Service.Changed(t.Context(), callerOf(who), edit))(t)
+			d.Pass(time.Second)
+		}
+		changes("gamma", "web/a.go")
+		for i := range 30 {
+			changes("beta.1", fmt.Sprintf("gen/%d.go", i))
+		}
+		recent := func(in ListInput) ListOutput {
+			t.Helper()
+			in.Recent = true
+			return domaintest.Must(d.List(t.Context(), ann, in))(t)
+		}
+		out := recent(ListInput{Project: app})
+		if n := len(out.Recent); n != recentCount || !out.RecentMore || out.Recent[0].Path != "gen/29.go" ||
+			out.Recent[n-1].Path != "web/a.go" {
+			t.Errorf("more %t, recent are %+v", out.RecentMore, out.Recent)
+		}
+		for _, who := range []string{"GAMMA", "delta"} {
+			if out := recent(ListInput{Program: who}); len(out.Recent) != 1 || out.RecentMore || out.Recent[0].Path != "web/a.go" {
+				t.Errorf("of %s: more %t, recent are %+v", who, out.RecentMore, out.Recent)
+			}
+		}
+		if out := recent(ListInput{Program: "epsilon"}); out.Recent != nil || out.RecentMore {
+			t.Errorf("of another: more %t, recent are %+v", out.RecentMore, out.Recent)
+		}
+	})
+}
+
+func TestIncidentsAreOnTheFirstPageOfAListAlone(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		domaintest.Must(d.Reserve(t.Context(), alpha, ReserveInput{Paths: many(100, 10)}))(t)
+		d.takes("alpha", "web/")
+		edit := Edit{Project: app, Paths: []string{"web/a.go"}}
+		domaintest.Must(d.Service.Changed(t.Context(), beta, edit))(t)
+		pages := d.pages(ListInput{Project: app, Recent: true})
+		if len(pages) != 2 || len(pages[0].Recent) != 1 || pages[1].Recent != nil {
+			t.Errorf("pages are %+v", pages)
+		}
+	})
+}

@@ -147,7 +147,9 @@ type WaitView struct {
 type Incident struct {
 	Kind    string    `json:"kind" allow:"enum=broken|changed" jsonschema:"a broken reservation, or a held file that another changed"`
 	Project string    `json:"project"`
-	Path    string    `json:"path,omitempty" jsonschema:"the changed file"`
+	Path    string    `json:"path,omitempty" jsonschema:"the changed file, or the first of several"`
+	Paths   []string  `json:"paths,omitempty" jsonschema:"the first of the changed files, where there are several"`
+	Files   int       `json:"files,omitempty" jsonschema:"the number of the changed files"`
 	Pattern string    `json:"pattern"`
 	Holder  string    `json:"holder" jsonschema:"whose reservation it was"`
 	By      string    `json:"by" jsonschema:"who broke it, or changed the file"`
@@ -159,7 +161,8 @@ type Incident struct {
 type ListOutput struct {
 	Reservations []View     `json:"reservations"`
 	Waiting      []WaitView `json:"waiting,omitempty" jsonschema:"calls that wait for such files, in the order of their turns"`
-	Recent       []Incident `json:"recent,omitempty" jsonschema:"the last first, at most 20"`
+	Recent       []Incident `json:"recent,omitempty" jsonschema:"on the first page: the last first, at most 20"`
+	RecentMore   bool       `json:"recentMore,omitempty" jsonschema:"there were more"`
 	NextCursor   string     `json:"nextCursor,omitempty"`
 }
 

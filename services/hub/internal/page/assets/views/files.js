@@ -26,23 +26,23 @@ class Files extends View {
 
   async load(signal) {
     const held = [], waiting = [], recent = [];
-    let cursor = '';
+    let cursor = '', older = false;
     do {
       const r = await api(query('/v1/files/reservations', { program: this.by, recent: !cursor, cursor }), { signal });
       held.push(...r.reservations);
       waiting.push(...r.waiting || []);
       recent.push(...r.recent || []);
+      older ||= !!r.recentMore;
       cursor = r.nextCursor;
     } while (cursor && held.length <= this.most);
-    return { held, waiting, more: !!cursor,
-      recent: recent.filter(i => !this.by || [i.holder, i.by].some(n => same(n.split('/')[0], this.by))) };
+    return { held, waiting, recent, older, more: !!cursor };
   }
 
-  draw({ held, waiting, recent, more }) {
+  draw({ held, waiting, recent, older, more }) {
     if (!this.firstChild) this.build();
     this.wake([...held, ...waiting]);
     const words = this.words.toLowerCase();
-    const fits = x => !words || [x.project, x.worktree, x.branch, x.pattern, ...x.patterns || [], x.path, x.holder, x.sessionId,
+    const fits = x => !words || [x.project, x.worktree, x.branch, x.pattern, ...x.patterns || [], x.path, ...x.paths || [], x.holder, x.sessionId,
       x.by, x.reason].join(' ').toLowerCase().includes(words);
     const found = held.filter(fits), lined = waiting.filter(fits), past = recent.filter(fits);
     const projects = grouped([...found.slice(0, this.most), ...lined.map(w => ({ ...w, waits: true }))], x => x.project);
@@ -51,6 +51,7 @@ class Files extends View {
     for (const p of projects) this.fill(box.known.get(p.id).node, p.items);
     list(this.querySelector('#past ol'), past, incident, i => `${i.at} ${i.project} ${i.path || i.pattern} ${i.holder}`);
     this.querySelector('#past').hidden = !past.length;
+    this.querySelector('#older').hidden = !older;
     const none = !found.length && !lined.length;
     this.querySelector('#nothing').hidden = !none || !!(words || this.by);
     this.querySelector('#none').hidden = !none || !(words || this.by);
@@ -77,7 +78,8 @@ class Files extends View {
       h('button', { type: 'button', id: 'further', hidden: true,
         onclick: () => { this.most += page; this.update(); } }, 'Show more'),
       h('section', { id: 'past', hidden: true, 'aria-labelledby': 'past-title' },
-        h('h2', { id: 'past-title' }, 'Incidents of the last day'), h('ol', { class: 'holds card' })));
+        h('h2', { id: 'past-title' }, 'Incidents of the last day'), h('ol', { class: 'holds card' }),
+        h('p', { id: 'older', hidden: true }, 'There were more; name an agent above to see its own.')));
   }
 
   // suggest offers the names of all agents, once.
@@ -174,10 +176,11 @@ function checkout({ id, named }) {
 
 function incident(i) {
   return h('li', { 'data-item': true, tabindex: -1 },
-    h('p', { class: 'what' }, h('code', { dir: 'auto' }, i.path || i.pattern), ' ', badge(i.kind)),
+    h('p', { class: 'what' }, h('code', { dir: 'auto', title: (i.paths || []).join('\n') }, i.path || i.pattern), ' ',
+      i.files > 1 && `and ${i.files - 1} more `, badge(i.kind)),
     h('p', { class: 'why' }, i.kind === 'broken' ?
       ['The reservation of ', who(person(i.holder)), ' was broken by ', who(person(i.by)), '.'] :
-      [who(person(i.by)), ' changed it, and ', who(person(i.holder)), ' held ', h('code', { dir: 'auto' }, i.pattern), '.']),
+      [who(person(i.by)), i.files > 1 ? ' changed them, and ' : ' changed it, and ', who(person(i.holder)), ' held ', h('code', { dir: 'auto' }, i.pattern), '.']),
     i.reason && i.kind === 'broken' && said('p', i.reason, { class: 'why faint' }),
     h('p', { class: 'facts' }, h('bdi', {}, i.project), when(i.at)));
 }
