@@ -194,8 +194,12 @@ func TestAGuardThatDoesNotRunPassesUnlessTheProjectIsStrict(t *testing.T) {
 func TestWhatSomebodyChangedIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(text string) string{
-		"a mark is missing":     func(s string) string { return strings.Replace(s, "# <<< parley guard <<<\n", "", 1) },
-		"lines were added":      func(s string) string { return s + "echo more\n" },
+		"a mark is missing":        func(s string) string { return strings.Replace(s, "# <<< parley guard <<<\n", "", 1) },
+		"lines were added":         func(s string) string { return s + "echo more\n" },
+		"a line between the marks": func(s string) string { return strings.Replace(s, "exit 1", "exit 0", 1) },
+		"a command after the program": func(s string) string {
+			return strings.Replace(s, "parley_guard=''\n", "parley_guard=''\necho more\n", 1)
+		},
 		"the lines are doubled": func(s string) string { return s + s },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,6 +74,26 @@ func cut(script []byte) (rest []byte, found, whole bool) {
 	return slices.Concat(script[:from], script[to+len(end):]), true, true
 }
 
+// unchanged reports whether the guard's lines of a script are those that were written, whatever program they call.
+func unchanged(script []byte, hook string) bool {
+	const call = "parley_guard="
+	from, to := bytes.Index(script, []byte(begin)), bytes.Index(script, []byte(end))
+	there, wanted := string(script[from:to+len(end)]), lines(hook, "")
+	head, _, _ := strings.Cut(wanted, "\n"+call)
+	_, tail, _ := strings.Cut(wanted, "\n"+call+quoted("")+"\n")
+	head, tail = head+"\n"+call, "\n"+tail
+	return len(there) > len(head)+len(tail) && strings.HasPrefix(there, head) && strings.HasSuffix(there, tail) &&
+		word(there[len(head):len(there)-len(tail)])
+}
+
+// word reports whether a text is one that [quoted] returns.
+func word(text string) bool {
+	if len(text) < 2 || text[0] != '\'' || text[len(text)-1] != '\'' {
+		return false
+	}
+	return quoted(strings.ReplaceAll(text[1:len(text)-1], `'\''`, "'")) == text
+}
+
 // ours reports whether a script without the guard's lines is a hook of the guard's own.
 func ours(rest []byte) bool { return bytes.HasPrefix(rest, []byte(shell+own)) }
 
