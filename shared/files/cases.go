@@ -96,6 +96,7 @@ func refusedPaths() []op.Refusal {
 		{Name: "an absolute path", In: with(`"/etc/passwd"`), Path: "paths[1]", Words: "not absolute"},
 		{Name: "a path that leads out", In: with(`"a/../../b"`), Path: "paths[1]", Words: `must not contain ".."`},
 		{Name: "an empty path", In: with(`""`), Path: "paths[1]", Words: "must not be empty"},
+		{Name: "an alternative without text", In: with(`"{,x}"`), Path: "paths[1]", Words: "must not have an alternative that is empty"},
 		{Name: "a class without an end", In: with(`"[a"`), Path: "paths[1]", Words: `has a "[" without its "]"`},
 		{Name: "too many alternatives", In: with(`"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"`), Path: "paths[1]",
 			Words: "more than 32 patterns"},

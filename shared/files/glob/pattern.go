@@ -56,6 +56,9 @@ func Parse(text string, withoutCase bool) (*Pattern, error) {
 	}
 	p := &Pattern{}
 	for _, t := range texts {
+		if t == "" {
+			return nil, errors.New("must not have an alternative that is empty as a whole pattern; write ** for all files")
+		}
 		if err := relative(t); err != nil {
 			return nil, err
 		}
