@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,19 +144,32 @@ func (w *world) filesReserveCommand() *cobra.Command {
 		if shared {
 			in.Mode = files.Shared
 		}
-		if in.LeaseSeconds = int(lease / time.Second); in.LeaseSeconds < 1 || wait < 0 {
+		if in.LeaseSeconds = int(lease / time.Second); lease <= 0 || wait < 0 {
 			return fmt.Errorf("--lease must be a time such as 30m, and --wait one such as 10m")
+		}
+		if in.LeaseSeconds < 60 || lease > 24*time.Hour {
+			return fmt.Errorf("--lease must be from 1m to 24h, not %s", lease)
 		}
 		out, err := r.reserve(cmd.Context(), in, wait)
 		if held(err) {
-			return exit{exitHeld, r.why(cmd.Context(), err)}
+			return exit{exitHeld, byFlags(r.why(cmd.Context(), err))}
 		}
 		if err != nil {
-			return r.why(cmd.Context(), err)
+			return byFlags(r.why(cmd.Context(), err))
 		}
 		return w.printReserved(out, *asJSON)
 	}
 	return cmd
+}
+
+// byFlags returns an error with the flags of reserve in place of the fields of the call.
+func byFlags(err error) error {
+	var e *client.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	text := strings.NewReplacer("give waitMs", "give --wait", "waitMs", "--wait", "leaseSeconds", "--lease").Replace(err.Error())
+	return &failure{text, e}
 }
 
 // reserve reserves files and waits for the turn for as long as told, in as many calls as it takes.
