@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"parley.internal/services/hub/internal/checkout"
 	"parley.internal/services/hub/internal/guard"
@@ -85,6 +86,7 @@ func (w *world) guardInstallCommand() *cobra.Command {
 		if err := githook.Install(dir, program); err != nil {
 			return err
 		}
+		w.learn(cmd, c, data)
 		if inTree {
 			fmt.Fprintln(w.err, "parley: the hooks are in the worktree (core.hooksPath), where git may commit them; they find "+
 				"parley by PATH")
@@ -92,6 +94,22 @@ func (w *world) guardInstallCommand() *cobra.Command {
 		return w.printGuard(dir)
 	}
 	return cmd
+}
+
+// learn asks the server for the project's settings, so that the guard of a strict project refuses also before its first
+// answer. An installation does not need the server: without an answer the settings stay as they are remembered.
+func (w *world) learn(cmd *cobra.Command, c *checkout.Checkout, data string) {
+	f := &repoFlags{w: w, cmd: cmd, url: w.env("PARLEY_URL"), keyEnv: agentKey, session: w.env("PARLEY_SESSION")}
+	f.data.StoreFlags(pflag.NewFlagSet("", pflag.ContinueOnError), w.env)
+	if data != "" {
+		f.data.Data = data
+	}
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), guard.Budget, fmt.Errorf("no answer within %s", guard.Budget))
+	defer cancel()
+	if err := f.guard(ctx, c).Learn(ctx, c); err != nil {
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		fmt.Fprintln(w.err, "parley: the guard learns with its first answer whether the project is strict; it has none yet:", why)
+	}
 }
 
 // remember stores where the server and a person's key are, if they are given.

@@ -12,6 +12,7 @@ import (
 	"parley.internal/services/hub/internal/checkout"
 	"parley.internal/services/hub/internal/checkout/checkouttest"
 	"parley.internal/services/hub/internal/guard"
+	"parley.internal/shared/files"
 )
 
 func TestTheGuardFollowsCoreHooksPath(t *testing.T) {
@@ -103,6 +104,17 @@ func TestACommandAboutFilesDoesNotWaitForAServerThatDoesNotAnswer(t *testing.T) 
 	wg.Wait()
 }
 
+func TestAnInstalledGuardKnowsThatItsProjectIsStrict(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	r.set(files.SettingsInput{Strict: true})
+	r.parley(r.beta, r.b, 0, "guarded", "guard", "install")
+	r.parley(r.env, r.b, 0, "strict true", "guard", "status")
+	r.edit(r.b, "b.txt", "1")
+	r.refused(append(r.beta, "PARLEY_URL=http://127.0.0.1:1"), r.b, []string{"This project is strict"}, "commit", "-m", "one")
+	r.parley(r.env, r.a, 0, "it has none yet", "guard", "install")
+}
+
 func TestTheGuardRemembersOnlyTheDirectoryThatItWasGiven(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t)
@@ -144,6 +156,7 @@ func TestFilesAreReservedCheckedListedAndReleasedFromTheShell(t *testing.T) {
 		{r.beta, 3, `"alpha" holds src/ until`, []string{"files", "check", "src/a.go", "b.go"}},
 		{r.beta, 3, "others stand in the way; nothing was reserved", []string{"files", "reserve", "src/a.go", "--dry-run"}},
 		{r.beta, 3, `send_message to "alpha"`, []string{"files", "reserve", "src/a.go", "--wait", "50ms"}},
+		{r.beta, 3, "give --wait to wait for your turn", []string{"files", "reserve", "src/a.go"}},
 		{other, 3, `send_message to "alpha"`, []string{"files", "reserve", "src/a.go", "--key-env", "OTHER"}},
 		{human, 3, `"alpha" holds src/`, []string{"files", "check", "src/a.go"}},
 		{r.beta, 0, "shared", []string{"files", "reserve", "go.mod", "--shared", "--lease", "1h"}},
@@ -157,7 +170,7 @@ func TestFilesAreReservedCheckedListedAndReleasedFromTheShell(t *testing.T) {
 		{r.env, 1, "no key: set PARLEY_KEY", []string{"files", "check", "a"}},
 		{wrong, 1, "refuses the key of the variable PARLEY_KEY", []string{"files", "check", "a"}},
 		{r.beta, 1, "is not in the repository", []string{"files", "check", "../../x"}},
-		{r.beta, 1, "leaseSeconds", []string{"files", "reserve", "a", "--lease", "5s"}},
+		{r.beta, 1, "--lease must be from 1m to 24h", []string{"files", "reserve", "a", "--lease", "5s"}},
 		{r.beta, 1, "--lease must be a time", []string{"files", "reserve", "a", "--lease", "-1h"}},
 	} {
 		r.parley(step.env, r.a, step.code, step.want, step.args...)

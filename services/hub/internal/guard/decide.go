@@ -78,6 +78,18 @@ func (g *Guard) Decide(ctx context.Context, c *checkout.Checkout, paths []string
 	return unnamed(d, strange)
 }
 
+// Learn asks for the project's settings and remembers them.
+func (g *Guard) Learn(ctx context.Context, c *checkout.Checkout) error {
+	_, said, err := g.ask(ctx, c, []string{".gitignore"}) // any file tells them
+	if err == nil && g.Server == nil {
+		err = errors.New("no server is known")
+	}
+	if err != nil {
+		return err
+	}
+	return Recall(c).Learn(c.Common, c.Project, said.Strict, said.Auto)
+}
+
 // unnamed denies a change of files that no reservation can name where the project is strict.
 func unnamed(d Decision, strange []string) Decision {
 	if len(strange) > 0 && d.Settings.Strict {
