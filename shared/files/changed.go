@@ -13,11 +13,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// The bounds of what one call tells of changed files. Files beyond them are counted.
+// The bounds of what one call tells of changed files. The files beyond them are counted.
 const (
-	// maxMeetings is the number of pairs of a changed file and a reservation that one call records. It is that of the most
-	// files in an event of a hook, each held by as many as a check lists; a call with more is told the rest the next time.
-	maxMeetings = 100 * maxBy
 	// maxChangedLines is the number of lines that the editor gets.
 	maxChangedLines = 20
 	// maxNames is the size of the names of the files in a message and in an incident, in bytes.
@@ -53,7 +50,7 @@ func (s *Service) Changed(ctx context.Context, c identity.Caller, e Edit) (lines
 		if err != nil {
 			return err
 		}
-		fresh = fresh[:min(len(fresh), maxMeetings)]
+		fresh = bounded(fresh)
 		all := byHolder(fresh)
 		if err := s.boxes(ctx, tx, all); err != nil {
 			return err
@@ -118,6 +115,18 @@ func unseen(ctx context.Context, tx *store.Tx, met []untold) (fresh []untold, er
 		}
 	}
 	return fresh, nil
+}
+
+// bounded returns the first ones, as many as one transaction can record and tell of. The others count as unseen.
+func bounded(fresh []untold) []untold {
+	holders := map[string]bool{}
+	for i, u := range fresh {
+		holders[u.by.Who()] = true
+		if i+1+2*len(holders) > store.MaxWrites { // a mark for each, and two messages for each holder
+			return fresh[:i]
+		}
+	}
+	return fresh
 }
 
 // byHolder returns the files of each holder.

@@ -54,6 +54,29 @@ func TestManyChangedFilesHideNoneFromItsHolder(t *testing.T) {
 	})
 }
 
+func TestACallRecordsAsManyChangedFilesAsATransactionHasRoomFor(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		for i := range maxBy {
+			who := fmt.Sprintf("p%d.1", i)
+			in := ReserveInput{Project: app, Paths: []string{"gen/"}, Mode: Shared, SessionID: who}
+			domaintest.Must(d.Reserve(t.Context(), callerOf(who), in))(t)
+		}
+		edit := Edit{Project: app, SessionID: "beta.2"}
+		for i := range 100 {
+			edit.Paths = append(edit.Paths, fmt.Sprintf("gen/%d.go", i))
+		}
+		for _, want := range []int{100, 10, 0} {
+			lines := domaintest.Must(d.Service.Changed(t.Context(), beta, edit))(t)
+			if got := len(lines); got != min(want, maxChangedLines+1) && want != 10 || want == 10 && got != 10 {
+				t.Errorf("%d lines, with %d files untold: %q", got, want, lines)
+			}
+		}
+		if n := len(d.notices.all()); n != 4*maxBy {
+			t.Errorf("%d messages", n)
+		}
+	})
+}
+
 func TestTheNamesOfChangedFilesInAMessageAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.takes("alpha.1", "**")
