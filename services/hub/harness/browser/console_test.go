@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"parley.internal/services/hub/harness/demo"
 	"parley.internal/services/hub/harness/hubtest"
@@ -26,10 +29,24 @@ func (u *user) console(base, path string) *tab {
 	return b
 }
 
-// press presses keys, one after the other.
+// press presses keys, one after the other. As with a keyboard, a press that the page takes for itself writes nothing: the
+// press and its character are one event, where [chromedp.KeyEvent] sends two, and the focus may move between them.
 func (b *tab) press(keys string) {
 	b.t.Helper()
-	b.do("press "+keys, chromedp.KeyEvent(keys))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for _, key := range keys {
+		events := kb.Encode(key)
+		if len(events) == 3 {
+			events[0].Text, events[0].UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+			events = slices.Delete(events, 1, 2)
+		}
+		for _, e := range events {
+			if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, *e); err != nil {
+				b.t.Fatalf("press %q: %v", key, err)
+			}
+		}
+	}
 }
 
 // aDay returns a user whose store holds the scripted day.
