@@ -210,7 +210,14 @@ func (j *connector) locate(ctx context.Context) error {
 func (j *connector) clients(name string) ([]connect.Client, error) {
 	if name != "all" {
 		c, err := connect.Find(name)
-		return []connect.Client{c}, err
+		if err != nil {
+			group := groupOf("all")
+			for _, c := range connect.Clients {
+				group.AddCommand(groupOf(c.Name).Commands()...)
+			}
+			return nil, suggest(group, name, "", err)
+		}
+		return []connect.Client{c}, nil
 	}
 	if j.f.program != "" {
 		return nil, errors.New("--program names one agent; give it with one client")
