@@ -18,7 +18,8 @@ func TestConnectInstallsThePluginOfClaudeCodeUntilToldOtherwise(t *testing.T) {
 	}
 	d.ok("claude")
 	inSettings := d.files()
-	if out := d.ok("claude", "--plugin"); !strings.Contains(out, "done   hooks    by ") || !strings.Contains(out, ", as a plugin in ") {
+	if out := d.ok("claude", "--plugin"); !strings.Contains(out, "done   hooks    by ") || !strings.Contains(out, ", as a plugin in ") ||
+		!strings.Contains(out, "type /reload-plugins in them") {
 		t.Errorf("--plugin prints\n%s", out)
 	}
 	asPlugin := d.files()
@@ -27,7 +28,7 @@ func TestConnectInstallsThePluginOfClaudeCodeUntilToldOtherwise(t *testing.T) {
 		strings.Count(asPlugin, "claude Stop --connection") != 1 || strings.Count(asPlugin, "claude watch --connection") != 1 {
 		t.Errorf("%v: the files are\n%s", err, asPlugin)
 	}
-	if out := d.ok("claude"); !strings.Contains(out, "up to date") || d.files() != asPlugin {
+	if out := d.ok("claude"); !strings.Contains(out, "up to date") || strings.Contains(out, "/reload-plugins") || d.files() != asPlugin {
 		t.Errorf("without the flag again:\n%s", out)
 	}
 	if out := d.ok("--list"); !strings.Contains(out, " plugin ") {
@@ -40,7 +41,9 @@ func TestConnectInstallsThePluginOfClaudeCodeUntilToldOtherwise(t *testing.T) {
 		!list.Connections[0].Hooks || !list.Connections[0].Plugin {
 		t.Errorf("%v: --list --json has %+v", err, list)
 	}
-	d.ok("claude", "--plugin=false")
+	if out := d.ok("claude", "--plugin=false"); !strings.Contains(out, "type /reload-plugins in them") {
+		t.Errorf("--plugin=false prints\n%s", out)
+	}
 	if d.files() != inSettings {
 		t.Errorf("back in the settings the files are\n%s\nand were\n%s", d.files(), inSettings)
 	}

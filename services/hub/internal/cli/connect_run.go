@@ -47,6 +47,9 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 	if err := j.apply(ctx, c, place, setup, r); err != nil {
 		return err
 	}
+	if (setup.Plugin != "" || old.Plugin) && len(r.Files) > 0 {
+		r.todo("plugin", "sessions of "+c.Title+" that run already have the hooks of before: type /reload-plugins in them")
+	}
 	if j.f.rules && c.UserOnly {
 		r.todo("rules", "add those of docs/agents.md by hand, or with another client in the repository")
 	}
