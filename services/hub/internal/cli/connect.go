@@ -133,9 +133,6 @@ func (j *connector) run(ctx context.Context, args []string) (err error) {
 		return errors.New("--permission-timeout must be 1 to 3600 seconds")
 	}
 	clients, err := j.clients(args[0])
-	if err == nil {
-		err = j.plugins(clients)
-	}
 	if err != nil {
 		return err
 	}
@@ -216,7 +213,10 @@ func (j *connector) locate(ctx context.Context) error {
 func (j *connector) clients(name string) ([]connect.Client, error) {
 	if name != "all" {
 		c, err := connect.Find(name)
-		return []connect.Client{c}, err
+		if err != nil {
+			return nil, err
+		}
+		return []connect.Client{c}, j.plugins(c)
 	}
 	if j.f.program != "" {
 		return nil, errors.New("--program names one agent; give it with one client")
@@ -234,11 +234,11 @@ func (j *connector) clients(name string) ([]connect.Client, error) {
 		}
 		return nil, errors.New("none of the clients is installed in PATH; name one, whose settings are then written all the same")
 	}
-	return found, nil
+	return found, j.plugins(found...)
 }
 
 // plugins refuses a plugin for clients that take none from Parley.
-func (j *connector) plugins(clients []connect.Client) error {
+func (j *connector) plugins(clients ...connect.Client) error {
 	if !j.f.plugin {
 		return nil
 	}
