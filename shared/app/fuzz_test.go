@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -55,11 +56,15 @@ func FuzzEveryInputHasAnOutcome(f *testing.F) {
 	human := identity.Caller{User: "u", Program: "human", KeyID: "human", Kind: identity.Human}
 	over := make(chan struct{})
 	close(over) // no call waits
+	calls := 0
 	f.Fuzz(func(t *testing.T, which uint8, asHuman bool, text []byte) {
 		o, caller := ops[int(which)%len(ops)], alpha
 		if asHuman {
 			caller = human
 		}
+		// What a call costs grows with what its user has, such as keys, so that each user has that of a thousand calls.
+		caller.User = fmt.Sprint("u", calls/1000)
+		calls++
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		res, err := hub.Catalogue().Call(store.WithEnd(t.Context(), over), o, op.Call{Caller: caller, Input: op.Parse(text)})

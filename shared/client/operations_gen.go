@@ -443,6 +443,10 @@ var operations = map[string]Operation{
 		Name: "revoke_key", Effect: op.Destroy,
 		Routes: []string{"DELETE /v1/keys/{keyId}"},
 	},
+	"give_back_key": {
+		Name: "give_back_key", Effect: op.Destroy,
+		Routes: []string{"POST /v1/keys/revoke"},
+	},
 	"request_pairing": {
 		Name: "request_pairing", Effect: op.Write,
 		Routes: []string{"POST /v1/pairings"},
@@ -1307,6 +1311,14 @@ func (c *Client) CreateLink(ctx context.Context, in keys.LinkInput) (keys.LinkOu
 // End a key for good, with all keys that it made. They stop working within 60 seconds everywhere.
 func (c *Client) RevokeKey(ctx context.Context, in keys.RevokeInput) (keys.View, error) {
 	return call[keys.View](ctx, c, "revoke_key", in)
+}
+
+// GiveBackKey calls give_back_key (POST /v1/keys/revoke).
+//
+// End the key that the call holds for good, with all keys that it made, as who holds it may. It needs no other key,
+// follows RFC 7009, the revocation of tokens, and does the same again for a key that was ended before.
+func (c *Client) GiveBackKey(ctx context.Context, in keys.GiveBackInput) (keys.View, error) {
+	return call[keys.View](ctx, c, "give_back_key", in)
 }
 
 // RequestPairing calls request_pairing (POST /v1/pairings).

@@ -68,3 +68,16 @@ func revokeCases() op.Cases {
 			Words: "must match ^[A-Za-z0-9]"},
 	}}
 }
+
+func giveBackCases() op.Cases {
+	made := []op.Step{{Op: "create_key", As: op.Human, In: op.In{"program": "gamma"}, Save: "key as key"}}
+	given := op.After(made, op.Step{Op: "give_back_key", In: op.In{"key": "$key"}})
+	// The key is read to learn its holder, and again in the transaction.
+	return op.Cases{Rights: forAll, Shared: []string{"key"}, RPCs: 4, Examples: []op.Example{
+		{Given: made, In: op.In{"key": "$key"}},
+		{Name: "twice", Given: given, In: op.In{"key": "$key"}},
+		{Name: "of a key that is nowhere", In: op.In{"key": "parley_guessed"}, Fault: fault.Unauthenticated, RPCs: op.NoRPCs},
+	}, Refused: []op.Refusal{
+		{Name: "no key", In: `{}`, Path: "key", Words: "is required"},
+	}}
+}

@@ -141,6 +141,28 @@ func TestARevokedKeyIsUnauthenticatedForGood(t *testing.T) {
 	})
 }
 
+func TestWhoHasAKeyMayEndItWhateverItMayDoElse(t *testing.T) {
+	each(t, func(t *testing.T, r *fixture) {
+		for _, in := range []CreateInput{{Program: "beta", Scopes: []string{"read"}}, {Scopes: []string{"relay"}}, {Kind: identity.Human}} {
+			made, other := r.create(in), r.create(in)
+			for range 2 {
+				got := domaintest.Must(r.GiveBack(t.Context(), identity.Caller{}, GiveBackInput{made.Key}))(t)
+				if got.ID != made.ID || got.RevokedAt.IsZero() {
+					t.Errorf("got %+v", got)
+				}
+			}
+			r.unknown("the key", made.Key, "this key was revoked")
+			if _, _, err := r.Lookup(t.Context(), other.Key); err != nil {
+				t.Errorf("another key: %v", err)
+			}
+		}
+		for _, key := range []string{"parley_dQ_" + strings.Repeat("a", 52), r.create(CreateInput{}).Key[:20], r.create(CreateInput{}).ID} {
+			_, err := r.GiveBack(t.Context(), human, GiveBackInput{key})
+			domaintest.Refused(t, "a text that is no key", err, fault.Unauthenticated, "this key is not known")
+		}
+	})
+}
+
 func TestOnlyAHumanCreatesKeysOfHumansAndAdmins(t *testing.T) {
 	each(t, func(t *testing.T, r *fixture) {
 		for name, in := range map[string]CreateInput{

@@ -215,22 +215,49 @@ func (j *connector) humanAtURL(url string) (*human, error) {
 	return h, errors.Join(err, flag.Set(before))
 }
 
-// revoke revokes the key of a connection with that of the person, and removes it from the keyring. A key that the server
-// does not know any more is revoked.
+// revoke revokes the key of a connection, by itself or else with that of the person, and removes it from the keyring. A key
+// that the server does not know any more is revoked.
 func (j *connector) revoke(ctx context.Context, c connection.Connection) error {
-	h, err := j.humanAtURL(c.URL)
-	if err == nil {
-		_, err = h.RevokeKey(ctx, keys.RevokeInput{KeyID: c.KeyID})
-		var e *client.Error
-		if errors.As(err, &e) && e.Status == http.StatusNotFound {
-			err = nil
-		}
-		err = h.explain(ctx, err)
+	err := j.giveBack(ctx, c)
+	if err != nil {
+		err = j.revokeAsPerson(ctx, c)
 	}
 	if err != nil {
 		err = fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`, or in the console's settings", c.KeyID, err, c.KeyID)
 	}
 	return errors.Join(err, j.forget(ctx, c))
+}
+
+var errNoKey = errors.New("the connection's key is not here")
+
+// giveBack revokes the key of a connection by itself: a machine that was paired has no other.
+func (j *connector) giveBack(ctx context.Context, c connection.Connection) error {
+	key, err := j.w.keyOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return errNoKey
+	}
+	h, err := agent(c.URL, key)
+	if err != nil {
+		return err
+	}
+	_, err = h.GiveBackKey(ctx, keys.GiveBackInput{Key: key})
+	return err
+}
+
+func (j *connector) revokeAsPerson(ctx context.Context, c connection.Connection) error {
+	h, err := j.humanAtURL(c.URL)
+	if err != nil {
+		return err
+	}
+	_, err = h.RevokeKey(ctx, keys.RevokeInput{KeyID: c.KeyID})
+	var e *client.Error
+	if errors.As(err, &e) && e.Status == http.StatusNotFound {
+		return nil
+	}
+	return h.explain(ctx, err)
 }
 
 // forget removes the key of a connection from the keyring, if it is there.

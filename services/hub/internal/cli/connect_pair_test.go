@@ -50,6 +50,10 @@ func TestAMachineWithoutAKeyIsPairedAndConnected(t *testing.T) {
 	if again := d.ok("claude", "--data", filepath.Join(d.home, "none"), "--url", d.server.URL); !strings.Contains(again, "as before") {
 		t.Errorf("again it said\n%s", again)
 	}
+	gone := d.ok("claude", "--data", filepath.Join(d.home, "none"), "--url", d.server.URL, "--remove")
+	if !strings.Contains(gone, "that of the program claude is revoked") || len(d.keys("claude")) != 0 {
+		t.Errorf("when it was taken back it said\n%s", gone)
+	}
 }
 
 func TestConnectSaysThatANarrowKeyLeavesTheHooksDead(t *testing.T) {

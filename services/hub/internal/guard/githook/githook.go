@@ -59,7 +59,7 @@ func read(dir, name string) (*hook, error) {
 			return nil, fmt.Errorf("the hook cannot be read: %w", err)
 		}
 		h.rest, h.found, h.whole = cut(h.text)
-		h.whole = h.whole && (!h.found || unchanged(h.text, h.name))
+		h.whole = h.whole && (!h.found || unchanged(h.text))
 	}
 	return h, nil
 }

@@ -230,6 +230,47 @@ func TestWhatSomebodyChangedIsNotOverwritten(t *testing.T) {
 	}
 }
 
+func TestAHookOfAnotherVersionIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	const end = "# <<< parley guard <<<\n"
+	for name, lines := range map[string]string{
+		"without a sum": "parley guard run pre-commit || exit 1\n",
+		"with a sum":    "# The sum of these lines: e013cc57546c24f4\nparley guard run pre-commit || exit 1\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "pre-commit")
+			write(t, path, "#!/bin/sh\necho mine\n", 0o755)
+			before := snapshot(t, dir)
+			install := func() string {
+				t.Helper()
+				if err := githook.Install(dir, ""); err != nil {
+					t.Fatal(err)
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			now := install()
+			head, rest, _ := strings.Cut(now, ">>>\n")
+			_, rest, _ = strings.Cut(rest, end)
+			write(t, path, head+">>>\n"+lines+end+rest, 0o755)
+			if got := install(); got != now {
+				t.Errorf("got\n%s\nwant\n%s", got, now)
+			}
+			if err := githook.Uninstall(dir); err != nil {
+				t.Fatal(err)
+			}
+			if after := snapshot(t, dir); after != before {
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
+			}
+		})
+	}
+}
+
 func TestAHookThatWasMadeExecutableByNobodyIsIdle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -2,6 +2,8 @@ package githook
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"path"
 	"slices"
 	"strings"
@@ -27,7 +29,7 @@ func lines(hook, program string) string {
 		run = `printf '%s\n' "$parley_input" | ` + run
 		after = "if [ -n \"$parley_input\" ]; then exec <<PARLEY_INPUT\n$parley_input\nPARLEY_INPUT\nelse exec </dev/null; fi\n"
 	}
-	return begin + before +
+	body := before +
 		"parley_guard=" + quoted(program) + "\n" +
 		`[ -n "$parley_guard" ] && [ -x "$parley_guard" ] || parley_guard=$(command -v parley) || parley_guard=` + "\n" +
 		"parley_code=127\n" +
@@ -40,7 +42,16 @@ func lines(hook, program string) string {
 		`	if grep -q '"strict": *true' "$(git rev-parse --git-common-dir)/parley-guard.json" 2>/dev/null; then` + "\n" +
 		"		echo 'parley guard: refused, because the project is strict' >&2; exit 1\n" +
 		"	fi ;;\n" +
-		"esac\n" + after + end
+		"esac\n" + after
+	return begin + sum + digest(body) + "\n" + body + end
+}
+
+// sum begins the line that tells whether somebody has changed those below it, whichever version wrote them.
+const sum = "# The sum of these lines: "
+
+func digest(body string) string {
+	d := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(d[:8])
 }
 
 // fresh returns a hook of the guard's own.
@@ -74,24 +85,14 @@ func cut(script []byte) (rest []byte, found, whole bool) {
 	return slices.Concat(script[:from], script[to+len(end):]), true, true
 }
 
-// unchanged reports whether the guard's lines of a script are those that were written, whatever program they call.
-func unchanged(script []byte, hook string) bool {
-	const call = "parley_guard="
-	from, to := bytes.Index(script, []byte(begin)), bytes.Index(script, []byte(end))
-	there, wanted := string(script[from:to+len(end)]), lines(hook, "")
-	head, _, _ := strings.Cut(wanted, "\n"+call)
-	_, tail, _ := strings.Cut(wanted, "\n"+call+quoted("")+"\n")
-	head, tail = head+"\n"+call, "\n"+tail
-	return len(there) > len(head)+len(tail) && strings.HasPrefix(there, head) && strings.HasSuffix(there, tail) &&
-		word(there[len(head):len(there)-len(tail)])
-}
-
-// word reports whether a text is one that [quoted] returns.
-func word(text string) bool {
-	if len(text) < 2 || text[0] != '\'' || text[len(text)-1] != '\'' {
-		return false
-	}
-	return quoted(strings.ReplaceAll(text[1:len(text)-1], `'\''`, "'")) == text
+// unchanged reports whether the guard's lines of a script are those that were written. Lines without a sum are of a version
+// before it, and count as unchanged.
+func unchanged(script []byte) bool {
+	_, there, _ := strings.Cut(string(script), begin)
+	there, _, _ = strings.Cut(there, end)
+	there, summed := strings.CutPrefix(there, sum)
+	want, body, _ := strings.Cut(there, "\n")
+	return !summed || want == digest(body)
 }
 
 // ours reports whether a script without the guard's lines is a hook of the guard's own.
