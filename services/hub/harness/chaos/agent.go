@@ -62,6 +62,7 @@ var moves = []move{
 	{2, (*agent).teamTask},
 	{2, (*agent).sendTeamMessage},
 	{2, (*agent).teamInbox},
+	{1, (*agent).heartbeat},
 	{4, (*agent).postToFire},
 	{4, (*agent).readFire},
 	{3, (*agent).ask},

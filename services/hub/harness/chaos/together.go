@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/harness/chaos/caller"
+	"parley.internal/shared/team"
 )
 
 // inTeam calls an operation on the agent's team.
@@ -39,6 +40,17 @@ func (a *agent) teamTask(ctx context.Context) error {
 		a.book.TeamTask(a.circle.team, made.ID, subject, status, owner)
 	}
 	return nil
+}
+
+// heartbeat says that the agent is alive: after 10 minutes without one a teammate's tasks would go back. The lead has no
+// lease.
+func (a *agent) heartbeat(ctx context.Context) error {
+	if a.seat == team.Lead {
+		return nil
+	}
+	var out struct{ Active bool }
+	_, _, err := a.inTeam(ctx, "team_heartbeat", 0, map[string]any{"agent_name": a.seat}, &out)
+	return err
 }
 
 // sendTeamMessage sends a message to a member of the team.
