@@ -32,7 +32,8 @@ func (s Source) Build(_ context.Context, r release.Release, p release.Platform) 
 	script := func(name string) []byte {
 		return []byte("#!/bin/sh\n# " + name + " for " + p.String() + "\necho " + r.Version + "\"$*\"; exit 3\n")
 	}
-	return release.Build{Platform: p, Parley: script("parley"), Hook: script("parley-hook"), SBOM: []byte("{}\n")}, nil
+	return release.Build{Platform: p, Parley: script("parley"), Hook: script("parley-hook"), SBOM: []byte("{}\n"),
+		Licenses: []byte("the licenses of others\n")}, nil
 }
 
 // Docs returns the files of all platforms.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley.internal/tools/dist/internal/archive"
+	"parley.internal/tools/dist/internal/licenses"
 	"parley.internal/tools/dist/internal/release"
 )
 
@@ -68,7 +69,8 @@ func Platform(r release.Release, b release.Build, d release.Docs) (Package, erro
 		programs[i].Name = "bin/" + programs[i].Name
 	}
 	return pack(manifest{Name: platformName(b.Platform), OS: []string{node(b.OS)}, CPU: []string{node(b.Arch)},
-		Files: []string{"bin"}, PreferUnplug: true}, r, d, programs...)
+		Files: []string{"bin", licenses.Name}, PreferUnplug: true}, r, d,
+		append(programs, release.File{Name: licenses.Name, Data: b.Licenses})...)
 }
 
 // Start returns the launcher for the platforms given.

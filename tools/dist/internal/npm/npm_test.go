@@ -62,6 +62,15 @@ func TestTheLauncherNamesThePackageOfEachPlatformAtItsOwnVersion(t *testing.T) {
 	}
 }
 
+func TestThePackageOfAPlatformHoldsTheLicensesOfTheModulesAndNPMPacksThem(t *testing.T) {
+	t.Parallel()
+	p := platform(t, release.Platforms[0])
+	i := slices.IndexFunc(p.Files, func(f release.File) bool { return f.Name == "THIRD_PARTY_LICENSES" })
+	if i < 0 || string(p.Files[i].Data) != "the licenses of others\n" || !slices.Contains(described(t, p).Files, p.Files[i].Name) {
+		t.Errorf("%+v", p)
+	}
+}
+
 // unpack writes packages to the directory that Node reads them from.
 func unpack(t *testing.T, packages ...Package) (dir string) {
 	t.Helper()

@@ -39,6 +39,9 @@ func free() []string {
 	return append(env, "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 }
 
+// platform returns the variables that build for a platform.
+func platform(p release.Platform) []string { return []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch} }
+
 // run runs the go command in a directory, and returns its output.
 func run(ctx context.Context, dir string, env, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -56,8 +59,8 @@ func (b Builder) Build(ctx context.Context, r release.Release, p release.Platfor
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return release.Build{}, err
 	}
-	_, err := run(ctx, b.hub(), []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch},
-		[]string{"build", "-trimpath", "-ldflags", b.Flags, "-o", dir + string(filepath.Separator), ".", "./cmd/parley-hook"})
+	_, err := run(ctx, b.hub(), platform(p),
+		append([]string{"build", "-trimpath", "-ldflags", b.Flags, "-o", dir + string(filepath.Separator)}, sources...))
 	if err != nil {
 		return release.Build{}, fmt.Errorf("building for %s: %w", p, err)
 	}
@@ -73,6 +76,9 @@ func (b Builder) Build(ctx context.Context, r release.Release, p release.Platfor
 	}
 	if err == nil {
 		err = covers(out.Parley, out.Hook)
+	}
+	if err == nil {
+		out.Licenses, err = b.licenses(ctx, p, out.Parley, out.Hook)
 	}
 	if err == nil {
 		out.SBOM, err = b.materials(ctx, r, parley)

@@ -137,6 +137,8 @@ type Build struct {
 	Platform
 	// Parley and Hook are the programs, and SBOM is the bill of materials of both.
 	Parley, Hook, SBOM []byte
+	// Licenses are those of the modules that the programs hold.
+	Licenses []byte
 }
 
 // Programs returns the files of both programs.
