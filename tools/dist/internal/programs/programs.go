@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,8 +152,33 @@ func (b Builder) Docs(ctx context.Context, r release.Release) (d release.Docs, e
 	if d.License, err = os.ReadFile(filepath.Join(b.Root, "LICENSE")); err != nil {
 		return d, err
 	}
-	d.Readme, err = os.ReadFile(filepath.Join(b.Root, "README.md"))
+	if d.Readme, err = os.ReadFile(filepath.Join(b.Root, "README.md")); err != nil {
+		return d, err
+	}
+	d.Beside, err = beside(b.Root)
 	return d, err
+}
+
+// beside returns the pages of a repository to which its readme leads, and their pictures.
+func beside(root string) ([]release.File, error) {
+	names := []string{"CHANGELOG.md", "SECURITY.md", "infra/README.md"}
+	tree := os.DirFS(root)
+	for _, pattern := range []string{"docs/*.md", "docs/screenshots/*.png"} {
+		found, err := fs.Glob(tree, pattern)
+		if err != nil || len(found) == 0 {
+			return nil, errors.Join(fmt.Errorf("%s has no %s", root, pattern), err)
+		}
+		names = append(names, found...)
+	}
+	var out []release.File
+	for _, name := range names {
+		data, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, release.File{Name: name, Data: data})
+	}
+	return out, nil
 }
 
 // read returns the files of a directory.

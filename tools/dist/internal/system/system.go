@@ -87,6 +87,9 @@ func installed(format string, b release.Build, d release.Docs) ([]release.File, 
 		}
 		out = append(out, release.File{Name: path, Data: data})
 	}
+	for _, f := range d.Beside {
+		out = append(out, release.File{Name: "/usr/share/doc/parley/" + f.Name, Data: f.Data})
+	}
 	license, others := "/usr/share/doc/parley/copyright", "/usr/share/doc/parley/"+licenses.Name
 	if format == "rpm" {
 		license, others = "/usr/share/licenses/parley/LICENSE", "/usr/share/licenses/parley/"+licenses.Name
