@@ -44,6 +44,12 @@ func TestAnArchiveMakesAFirstCall(t *testing.T) {
 	if list, err := filepath.Glob(filepath.Join(dir, "man", "man1", "parley-*.1")); err != nil || len(list) < 20 {
 		t.Errorf("the manual has %d pages, %v", len(list), err)
 	}
+	for name, want := range map[string]string{"THIRD_PARTY_LICENSES": "\nmodernc.org/sqlite v", "docs/install.md": "# Install\n",
+		"docs/screenshots/agents.png": "PNG"} {
+		if !bytes.Contains(read(t, filepath.Join(dir, filepath.FromSlash(name))), []byte(want)) {
+			t.Errorf("%s lacks %q", name, want)
+		}
+	}
 	installed(t, filepath.Join(dir, "parley"))
 	completes(t, filepath.Join(dir, "completions", "parley.bash"), dir)
 }

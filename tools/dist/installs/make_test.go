@@ -153,6 +153,10 @@ func TestTheBillOfMaterialsNamesTheModulesAndNoPathOfThisMachine(t *testing.T) {
 			t.Errorf("it lacks %s", want)
 		}
 	}
+	own := "pkg:golang/parley.internal/shared@" + version + `?type=module\u0026goos=` + here.OS + `\u0026goarch=` + here.Arch
+	if !strings.Contains(text, own) || strings.Contains(text, "(devel)") {
+		t.Errorf("it lacks %s, or a module has no version", own)
+	}
 	if strings.Contains(text, scratch) {
 		t.Error("it holds a path of this machine")
 	}

@@ -67,6 +67,7 @@ function open(schema) {
   if (schema === null || typeof schema !== 'object') return schema
   const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, open(value)]))
   if (Array.isArray(copy.enum)) delete copy.enum
+  if (typeof copy.const === 'string') delete copy.const
   return copy
 }
 

@@ -11,12 +11,15 @@ import (
 	"slices"
 	"time"
 
+	"parley.internal/tools/dist/internal/licenses"
 	"parley.internal/tools/dist/internal/release"
 )
 
 // Release returns the archive of a platform, and the extension of its name. On Windows it is a zip.
 func Release(r release.Release, b release.Build, d release.Docs) (data []byte, extension string, err error) {
-	files := append(b.Programs(), release.File{Name: "LICENSE", Data: d.License}, release.File{Name: "README.md", Data: d.Readme})
+	files := append(b.Programs(), release.File{Name: "LICENSE", Data: d.License}, release.File{Name: "README.md", Data: d.Readme},
+		release.File{Name: licenses.Name, Data: b.Licenses})
+	files = append(files, d.Beside...)
 	for _, f := range d.Completions {
 		files = append(files, release.File{Name: "completions/" + f.Name, Data: f.Data})
 	}

@@ -25,8 +25,9 @@ func build(t *testing.T, p release.Platform) release.Build {
 }
 
 // held are the files of an archive below its directory.
-var held = []string{"LICENSE", "README.md", "completions/_parley", "completions/parley.bash", "completions/parley.fish",
-	"completions/parley.ps1", "man/man1/parley.1"}
+var held = []string{"LICENSE", "README.md", "SECURITY.md", "THIRD_PARTY_LICENSES", "completions/_parley",
+	"completions/parley.bash", "completions/parley.fish", "completions/parley.ps1", "docs/install.md",
+	"docs/screenshots/agents.png", "man/man1/parley.1"}
 
 func TestATarHoldsEverythingInOneDirectoryOfTheUserRootAtTheTimeOfTheRelease(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,9 @@ func Make(ctx context.Context, s Source, r release.Release, platforms []release.
 	if err := m.all(ctx, s, platforms); err != nil {
 		return err
 	}
+	if err := readable(m.dir); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
@@ -72,6 +75,20 @@ func replaceable(dir string) error {
 			dir, sums)
 	}
 	return nil
+}
+
+// readable lets everybody read the files of a directory, whatever the umask and the libraries that wrote them say. None
+// of them is a program.
+func readable(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Chmod(path, 0o755)
+		}
+		return os.Chmod(path, 0o644)
+	})
 }
 
 // maker makes the artifacts of one release.

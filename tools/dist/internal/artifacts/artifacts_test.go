@@ -73,6 +73,33 @@ func TestAReleaseHasEveryArtifactAndItsChecksum(t *testing.T) {
 	}
 }
 
+func TestEverybodyMayReadEveryFileAndNoneIsAProgram(t *testing.T) {
+	t.Parallel()
+	dir, files := made(t, release.Platforms...), 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o644)
+		if d.IsDir() {
+			want = fs.ModeDir | 0o755
+		} else {
+			files++
+		}
+		if info.Mode() != want {
+			t.Errorf("%s has the mode %v, not %v", path, info.Mode(), want)
+		}
+		return nil
+	})
+	if err != nil || files < 30 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
 func TestTheFormulaNamesTheHashesOfTheArchives(t *testing.T) {
 	t.Parallel()
 	dir := made(t, release.Platforms...)

@@ -27,6 +27,7 @@ var formula = template.Must(template.New("").Parse(`class Parley < Formula
 {{end}}
   def install
     bin.install "parley", "parley-hook"
+    prefix.install "SECURITY.md", "THIRD_PARTY_LICENSES", "docs", "infra"
     man1.install Dir["man/man1/*.1"]
     bash_completion.install "completions/parley.bash" => "parley"
     zsh_completion.install "completions/_parley"

@@ -21,7 +21,7 @@ func TestAFormulaWithoutAnArchiveIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`version "1.2.3"`, `bin.install "parley", "parley-hook"`, `license "Apache-2.0"`,
+	for _, want := range []string{`version "1.2.3"`, `bin.install "parley", "parley-hook"`, `license "Apache-2.0"`, `"THIRD_PARTY_LICENSES", "docs"`,
 		`url "https://example.org/releases/v1.2.3/parley_1.2.3_darwin_arm64.tar.gz"`, `assert_equal "v1.2.3"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("it lacks %s:\n%s", want, text)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"parley.internal/tools/dist/internal/archive"
+	"parley.internal/tools/dist/internal/licenses"
 	"parley.internal/tools/dist/internal/release"
 )
 
@@ -57,11 +58,12 @@ func Config(r release.Release) v1.Config {
 	}
 }
 
-// Image returns the image of a build for Linux: a layer of the base, and one of the program with its license and its
-// bill of materials.
+// Image returns the image of a build for Linux: a layer of the base, and one of the program with its license, those of
+// its modules, and its bill of materials.
 func Image(r release.Release, b release.Build, d release.Docs) (v1.Image, error) {
 	files := []release.File{{Name: "parley", Executable: true, Data: b.Parley},
-		{Name: "usr/share/doc/parley/LICENSE", Data: d.License}, {Name: "usr/share/doc/parley/parley.cdx.json", Data: b.SBOM}}
+		{Name: "usr/share/doc/parley/LICENSE", Data: d.License}, {Name: "usr/share/doc/parley/parley.cdx.json", Data: b.SBOM},
+		{Name: "usr/share/doc/parley/" + licenses.Name, Data: b.Licenses}}
 	img, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
 		types.OCIConfigJSON), &v1.ConfigFile{Architecture: b.Arch, OS: b.OS, Created: v1.Time{Time: r.Time.UTC()},
 		Config: Config(r), RootFS: v1.RootFS{Type: "layers"}})

@@ -183,7 +183,8 @@ func TestTheImageHoldsNothingThatItsUserCanChangeButItsHomeAndTmp(t *testing.T) 
 		}
 	}
 	for name, mode := range map[string]int64{"parley": 0o755, "tmp": 0o1777, "etc/passwd": 0o644,
-		"usr/share/doc/parley/parley.cdx.json": 0o644, "usr/share/doc/parley/LICENSE": 0o644} {
+		"usr/share/doc/parley/parley.cdx.json": 0o644, "usr/share/doc/parley/LICENSE": 0o644,
+		"usr/share/doc/parley/THIRD_PARTY_LICENSES": 0o644} {
 		if found[name] == nil && found[name+"/"] == nil {
 			t.Errorf("%s is missing: %v", name, found)
 		} else if h := found[name]; h != nil && h.Mode != mode {

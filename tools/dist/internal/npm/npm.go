@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley.internal/tools/dist/internal/archive"
+	"parley.internal/tools/dist/internal/licenses"
 	"parley.internal/tools/dist/internal/release"
 )
 
@@ -17,6 +18,14 @@ const Launcher = "@parley-hub/parley"
 //
 //go:embed launch.js
 var launch []byte
+
+// Each package has a readme of its own: that of the repository is about a clone, and leads to pages that no package has.
+var (
+	//go:embed launcher.md
+	launcherReadme []byte
+	//go:embed platform.md
+	platformReadme []byte
+)
 
 // Package is a package of npm: its files below the directory of the package.
 type Package struct {
@@ -53,11 +62,11 @@ func node(name string) string {
 // platformName returns the name of a platform's package.
 func platformName(p release.Platform) string { return Launcher + "-" + node(p.OS) + "-" + node(p.Arch) }
 
-func pack(m manifest, r release.Release, d release.Docs, files ...release.File) (Package, error) {
+func pack(m manifest, r release.Release, d release.Docs, readme []byte, files ...release.File) (Package, error) {
 	m.Version, m.Description, m.License, m.Homepage = r.Number(), release.Summary, release.License, r.URL
 	text, err := json.MarshalIndent(m, "", "  ")
 	files = append(files, release.File{Name: "package.json", Data: append(text, '\n')},
-		release.File{Name: "LICENSE", Data: d.License}, release.File{Name: "README.md", Data: d.Readme})
+		release.File{Name: "LICENSE", Data: d.License}, release.File{Name: "README.md", Data: readme})
 	return Package{m.Name, files}, err
 }
 
@@ -68,7 +77,8 @@ func Platform(r release.Release, b release.Build, d release.Docs) (Package, erro
 		programs[i].Name = "bin/" + programs[i].Name
 	}
 	return pack(manifest{Name: platformName(b.Platform), OS: []string{node(b.OS)}, CPU: []string{node(b.Arch)},
-		Files: []string{"bin"}, PreferUnplug: true}, r, d, programs...)
+		Files: []string{"bin", licenses.Name}, PreferUnplug: true}, r, d, platformReadme,
+		append(programs, release.File{Name: licenses.Name, Data: b.Licenses})...)
 }
 
 // Start returns the launcher for the platforms given.
@@ -79,7 +89,7 @@ func Start(r release.Release, platforms []release.Platform, d release.Docs) (Pac
 	}
 	return pack(manifest{Name: Launcher, Engines: map[string]string{"node": ">=18"},
 		Bin:   map[string]string{"parley": "bin/parley.js", "parley-hook": "bin/parley-hook.js"},
-		Files: []string{"bin"}, Optional: optional}, r, d,
+		Files: []string{"bin"}, Optional: optional}, r, d, launcherReadme,
 		release.File{Name: "bin/parley.js", Executable: true, Data: launch},
 		release.File{Name: "bin/parley-hook.js", Executable: true, Data: launch})
 }

@@ -62,6 +62,39 @@ func TestTheLauncherNamesThePackageOfEachPlatformAtItsOwnVersion(t *testing.T) {
 	}
 }
 
+func TestAReadmeOfAPackageLeadsToNoFileThatItLacks(t *testing.T) {
+	t.Parallel()
+	start, err := Start(fake.Release, release.Platforms, fake.Docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Package{start, platform(t, release.Platforms[0])} {
+		i := slices.IndexFunc(p.Files, func(f release.File) bool { return f.Name == "README.md" })
+		if i < 0 {
+			t.Errorf("%s has no readme", p.Name)
+			continue
+		}
+		text := string(p.Files[i].Data)
+		for _, want := range []string{"npm install -g " + Launcher + "\n", "parley serve\n", "`docs/` in the"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: its readme lacks %q", p.Name, want)
+			}
+		}
+		if strings.Contains(text, "](") || strings.Contains(text, "://") {
+			t.Errorf("%s: its readme has a link:\n%s", p.Name, text)
+		}
+	}
+}
+
+func TestThePackageOfAPlatformHoldsTheLicensesOfTheModulesAndNPMPacksThem(t *testing.T) {
+	t.Parallel()
+	p := platform(t, release.Platforms[0])
+	i := slices.IndexFunc(p.Files, func(f release.File) bool { return f.Name == "THIRD_PARTY_LICENSES" })
+	if i < 0 || string(p.Files[i].Data) != "the licenses of others\n" || !slices.Contains(described(t, p).Files, p.Files[i].Name) {
+		t.Errorf("%+v", p)
+	}
+}
+
 // unpack writes packages to the directory that Node reads them from.
 func unpack(t *testing.T, packages ...Package) (dir string) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,9 @@ func free() []string {
 	return append(env, "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 }
 
+// platform returns the variables that build for a platform.
+func platform(p release.Platform) []string { return []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch} }
+
 // run runs the go command in a directory, and returns its output.
 func run(ctx context.Context, dir string, env, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -56,8 +60,8 @@ func (b Builder) Build(ctx context.Context, r release.Release, p release.Platfor
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return release.Build{}, err
 	}
-	_, err := run(ctx, b.hub(), []string{"GOOS=" + p.OS, "GOARCH=" + p.Arch},
-		[]string{"build", "-trimpath", "-ldflags", b.Flags, "-o", dir + string(filepath.Separator), ".", "./cmd/parley-hook"})
+	_, err := run(ctx, b.hub(), platform(p),
+		append([]string{"build", "-trimpath", "-ldflags", b.Flags, "-o", dir + string(filepath.Separator)}, sources...))
 	if err != nil {
 		return release.Build{}, fmt.Errorf("building for %s: %w", p, err)
 	}
@@ -73,6 +77,9 @@ func (b Builder) Build(ctx context.Context, r release.Release, p release.Platfor
 	}
 	if err == nil {
 		err = covers(out.Parley, out.Hook)
+	}
+	if err == nil {
+		out.Licenses, err = b.licenses(ctx, p, out.Parley, out.Hook)
 	}
 	if err == nil {
 		out.SBOM, err = b.materials(ctx, r, parley)
@@ -145,8 +152,33 @@ func (b Builder) Docs(ctx context.Context, r release.Release) (d release.Docs, e
 	if d.License, err = os.ReadFile(filepath.Join(b.Root, "LICENSE")); err != nil {
 		return d, err
 	}
-	d.Readme, err = os.ReadFile(filepath.Join(b.Root, "README.md"))
+	if d.Readme, err = os.ReadFile(filepath.Join(b.Root, "README.md")); err != nil {
+		return d, err
+	}
+	d.Beside, err = beside(b.Root)
 	return d, err
+}
+
+// beside returns the pages of a repository to which its readme leads, and their pictures.
+func beside(root string) ([]release.File, error) {
+	names := []string{"CHANGELOG.md", "SECURITY.md", "infra/README.md"}
+	tree := os.DirFS(root)
+	for _, pattern := range []string{"docs/*.md", "docs/screenshots/*.png"} {
+		found, err := fs.Glob(tree, pattern)
+		if err != nil || len(found) == 0 {
+			return nil, errors.Join(fmt.Errorf("%s has no %s", root, pattern), err)
+		}
+		names = append(names, found...)
+	}
+	var out []release.File
+	for _, name := range names {
+		data, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, release.File{Name: name, Data: data})
+	}
+	return out, nil
 }
 
 // read returns the files of a directory.

@@ -118,6 +118,8 @@ type File struct {
 // Docs are the files that are the same on all platforms.
 type Docs struct {
 	License, Readme []byte
+	// Beside are the files to which the readme leads, by their names beside it, with slashes.
+	Beside []File
 	// Pages are those of the manual, and Completions those of shells, both by their names without a directory.
 	Pages, Completions []File
 }
@@ -137,6 +139,8 @@ type Build struct {
 	Platform
 	// Parley and Hook are the programs, and SBOM is the bill of materials of both.
 	Parley, Hook, SBOM []byte
+	// Licenses are those of the modules that the programs hold.
+	Licenses []byte
 }
 
 // Programs returns the files of both programs.

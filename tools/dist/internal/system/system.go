@@ -11,6 +11,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 
 	"parley.internal/tools/dist/internal/archive"
+	"parley.internal/tools/dist/internal/licenses"
 	"parley.internal/tools/dist/internal/release"
 )
 
@@ -86,11 +87,14 @@ func installed(format string, b release.Build, d release.Docs) ([]release.File, 
 		}
 		out = append(out, release.File{Name: path, Data: data})
 	}
-	license := "/usr/share/doc/parley/copyright"
-	if format == "rpm" {
-		license = "/usr/share/licenses/parley/LICENSE"
+	for _, f := range d.Beside {
+		out = append(out, release.File{Name: "/usr/share/doc/parley/" + f.Name, Data: f.Data})
 	}
-	return append(out, release.File{Name: license, Data: d.License},
+	license, others := "/usr/share/doc/parley/copyright", "/usr/share/doc/parley/"+licenses.Name
+	if format == "rpm" {
+		license, others = "/usr/share/licenses/parley/LICENSE", "/usr/share/licenses/parley/"+licenses.Name
+	}
+	return append(out, release.File{Name: license, Data: d.License}, release.File{Name: others, Data: b.Licenses},
 		release.File{Name: "/usr/share/doc/parley/README.md", Data: d.Readme},
 		release.File{Name: "/usr/share/doc/parley/parley.cdx.json", Data: b.SBOM}), nil
 }

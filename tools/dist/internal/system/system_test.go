@@ -65,8 +65,9 @@ func TestARPMHoldsItsFilesForRootAndNamesNoMachine(t *testing.T) {
 		}
 	}
 	want := []string{"/usr/bin/parley", "/usr/bin/parley-hook", "/usr/share/bash-completion/completions/parley",
-		"/usr/share/doc/parley/README.md", "/usr/share/doc/parley/parley.cdx.json",
-		"/usr/share/fish/vendor_completions.d/parley.fish", "/usr/share/licenses/parley/LICENSE",
+		"/usr/share/doc/parley/README.md", "/usr/share/doc/parley/SECURITY.md", "/usr/share/doc/parley/docs/install.md",
+		"/usr/share/doc/parley/docs/screenshots/agents.png", "/usr/share/doc/parley/parley.cdx.json",
+		"/usr/share/fish/vendor_completions.d/parley.fish", "/usr/share/licenses/parley/LICENSE", "/usr/share/licenses/parley/THIRD_PARTY_LICENSES",
 		"/usr/share/man/man1/parley.1.gz", "/usr/share/zsh/site-functions/_parley"}
 	if slices.Sort(names); !slices.Equal(names, want) {
 		t.Errorf("%q, not %q", names, want)

@@ -1,7 +1,7 @@
 # pyright: strict, reportUnnecessaryTypeIgnoreComment=true
 import json
 import os
-from typing import Callable
+from typing import Any, Callable, Dict
 
 from parley import Fault, Parley, models
 
@@ -20,6 +20,7 @@ def fault(call: Callable[[], object]) -> Fault:
 made = alpha.create_task(models.CreateTaskInput(
     title="Review the parser", target="beta", priority=models.Priority.HIGH))
 listed = beta.get_tasks(models.GetTasksInput(target="beta", limit=5))
+raw: Dict[str, Any] = beta.call("GET", "/v1/tasks", {"target": "beta"}, ())
 claim = beta.claim_task(models.ClaimTaskInput(task_id=made.task_id))
 token: int = claim.claim_token
 
@@ -30,6 +31,13 @@ reply = alpha.get_response(models.GetResponseInput(question_id=asked.question_id
 again = fault(lambda: alpha.claim_task(models.ClaimTaskInput(task_id=made.task_id)))
 wrong = fault(lambda: alpha.create_task(models.CreateTaskInput(title="", target="beta")))
 nobody = fault(lambda: Parley(url, "parley_nobody").list_sessions())
+
+# Of a newer server: another value of a field with one, another value of a field with some, and another field.
+status: str = models.HealthOutput.from_dict({"status": "busy", "version": "v9.0.0", "load": 1}).status
+assert status == "busy"
+row = {**raw["tasks"][0], "status": "resting", "priority": "whenever", "mood": "calm"}
+later = models.GetTasksOutput.from_dict({"tasks": [row]})
+assert (later.tasks[0].status, later.tasks[0].priority) == ("resting", "whenever")
 
 
 def unused() -> None:

@@ -1,6 +1,8 @@
-// Command sbom makes a CycloneDX bill of materials in JSON reproducible. It reads one from standard input and writes it
-// to the file of -o, without the fields that differ between two runs over the same binary: the time, the serial number,
-// and the hashes of the program that made it.
+// Command sbom makes a CycloneDX bill of materials in JSON reproducible and true. It reads one from standard input and
+// writes it to the file of -o, without the fields that differ between two runs over the same binary: the time, the serial
+// number, and the hashes of the program that made it. The URLs of its packages name the platform that the binary is for,
+// rather than the one where the bill was made, and a module of this repository has its path and the version of the binary,
+// rather than its directory.
 //
 // "make sbom" pipes it the output of cyclonedx-gomod, whose version tool.mod and tool.sum pin. They are a module file of
 // their own, so that the harness does not depend on the modules of that program. Its list of components is that of the
@@ -51,6 +53,9 @@ func reproducible(text []byte) ([]byte, error) {
 	}
 	if components, _ := bill["components"].([]any); len(components) == 0 {
 		return nil, errors.New("the bill of materials has no components")
+	}
+	if err := correct(bill); err != nil {
+		return nil, err
 	}
 	delete(bill, "serialNumber")
 	if metadata, ok := bill["metadata"].(map[string]any); ok {

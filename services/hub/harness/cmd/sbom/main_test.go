@@ -13,7 +13,8 @@ import (
 func made(at, serial, hash string) string {
 	return fmt.Sprintf(`{"bomFormat":"CycloneDX","specVersion":"1.5","serialNumber":%q,"version":1,
 		"metadata":{"timestamp":%q,"tools":[{"name":"cyclonedx-gomod","version":"v1.7.0",
-			"hashes":[{"alg":"SHA-256","content":%q}]}],"component":{"name":"parley"}},
+			"hashes":[{"alg":"SHA-256","content":%q}]}],"component":{"name":"parley","version":"v1.2.3"},
+			"properties":[{"name":"cdx:gomod:build:env:GOARCH","value":"arm64"},{"name":"cdx:gomod:build:env:GOOS","value":"windows"}]},
 		"components":[{"name":"a","version":"v1.0.0","hashes":[{"alg":"SHA-256","content":"00"}]}]}`, serial, at, hash)
 }
 
