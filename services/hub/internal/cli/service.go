@@ -142,7 +142,12 @@ func (w *world) serviceStatus() *cobra.Command {
 			return err
 		}
 		st, err := s.Status(cmd.Context())
-		if err != nil {
+		switch {
+		case errors.Is(err, autostart.ErrNoManager) && st.Installed:
+			return fmt.Errorf("%s is installed, but %w", st.Path, err)
+		case errors.Is(err, autostart.ErrNoManager):
+			return fmt.Errorf("no service is installed, and %w", err)
+		case err != nil:
 			return err
 		}
 		if !st.Installed {
@@ -164,11 +169,16 @@ func (w *world) serviceUninstall() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		path, err := s.Uninstall(cmd.Context())
+		removed, err := s.Uninstall(cmd.Context())
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w.out, "Stopped the service and removed %s; its data stays.\n", path)
+		if removed.Unmanaged != nil {
+			fmt.Fprintf(w.out, "Removed %s; its data stays. A server that it may have started was not stopped, because no service "+
+				"manager answers here.\n", removed.Path)
+			return nil
+		}
+		_, err = fmt.Fprintf(w.out, "Stopped the service and removed %s; its data stays.\n", removed.Path)
 		return err
 	}
 	return cmd

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -57,6 +59,53 @@ func TestTheServerIsInstalledAsAServiceOfTheAccount(t *testing.T) {
 	if got := string(text); err != nil || got != want {
 		t.Errorf("systemctl was called with\n%s, %v; want\n%s", got, err, want)
 	}
+}
+
+func TestWithoutAServiceManagerNothingIsInstalledAndAnOldServiceIsRemoved(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Log("the service manager of this test is systemd's")
+		return
+	}
+	home := t.TempDir()
+	unit := filepath.Join(home, ".config", "systemd", "user", "parley.service")
+	executabletest.Write(t, filepath.Join(home, "systemctl"),
+		[]byte("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n"))
+	env := []string{"HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH")}
+	expect := func(code int, want string, args ...string) {
+		t.Helper()
+		out, errOut, got := command(t, env, append([]string{"service"}, args...)...)
+		if got != code || !strings.Contains(out+errOut, want) {
+			t.Errorf("%v: exit %d, printed %s%s; want %d, %s", args, got, out, errOut, code, want)
+		}
+	}
+	expect(1, "no service is installed, and no service manager answers (systemctl --user is-active parley", "status")
+	expect(1, "sudo loginctl enable-linger $(id -un)", "install", "--addr", freeAddr(t))
+	if _, err := os.Stat(filepath.Join(home, ".config")); err == nil {
+		t.Error("the install left the definition")
+	}
+	expect(1, "no service is installed", "uninstall")
+	if out, _, code := command(t, env, "service", "install", "--dry-run"); code != 0 {
+		t.Errorf("exit %d", code)
+	} else if err := errors.Join(os.MkdirAll(filepath.Dir(unit), 0o700), os.WriteFile(unit, []byte(out), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	expect(1, unit+" is installed, but no service manager answers", "status")
+	expect(0, "Removed "+unit+"; its data stays. A server that it may have started was not stopped", "uninstall")
+	if _, err := os.Stat(unit); err == nil {
+		t.Error("the definition is left")
+	}
+}
+
+// freeAddr returns an address of loopback with a port at which nobody listens.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 func TestAServerWhoseOutputIsLoggedPrintsNoKeys(t *testing.T) {
