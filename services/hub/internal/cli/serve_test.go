@@ -21,6 +21,21 @@ func TestAStartThatIsRefusedLeavesADataDirectoryThatIsThereAsItWas(t *testing.T)
 	}
 }
 
+func TestAServerWithoutAHomeDirectoryIsToldItsData(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"serve", "--addr", "127.0.0.1:0"}, {"key", "create", "--user", "local", "--program", "p"}} {
+		p := start(t, dir, []string{"HOME="}, args...)
+		if code := p.wait(); code != 1 || !strings.Contains(p.err.String(), "give --data, or set HOME") {
+			t.Errorf("%v: exit %d: %s%s", args, code, p.out, p.err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".parley*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	serve(t, []string{"HOME="}, local(filepath.Join(dir, "data"))...)
+}
+
 func TestAPublicServerOnLoopbackWithoutALimitOfRateIsWarnedOnce(t *testing.T) {
 	t.Parallel()
 	const words = "it has no limit of rate"
