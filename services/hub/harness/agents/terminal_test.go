@@ -157,39 +157,45 @@ func (m *terminal) readers(text string) []fakemodel.Request {
 // addressed finds the address that a session was told.
 var addressed = regexp.MustCompile(`You are [a-z]+/\d+`)
 
+// wakes runs a client in terminals, and sends each session mail while all of them are idle, again and again.
+func (m *terminal) wakes(client string, n int) {
+	m.t.Helper()
+	var addresses []string
+	for i := range n {
+		m.opens(fmt.Sprint("t", i), client, "go")
+		addresses = append(addresses, strings.TrimPrefix(addressed.FindString(m.request(i+1).Text), "You are "))
+	}
+	if slices.Sort(addresses); len(slices.Compact(addresses)) != n || !strings.HasPrefix(addresses[0], client+"/") {
+		m.t.Fatalf("the sessions are %v", addresses)
+	}
+	m.idle(n)
+	var took []time.Duration
+	for round := range 4 {
+		for _, to := range addresses {
+			text, begun := fmt.Sprintf("question %d for %s?", round, to), time.Now()
+			in := relay.SendInput{Target: to, MessageType: "QUERY", Message: text}
+			if _, err := m.person.SendMessage(m.t.Context(), in); err != nil {
+				m.t.Fatal(err)
+			}
+			session, at := m.reader(text)
+			if session != "You are "+to {
+				m.t.Errorf("mail to %s is read where %s", to, session)
+			}
+			took = append(took, at.Sub(begun))
+		}
+		m.idle(n)
+	}
+	slices.Sort(took)
+	m.t.Logf("an idle %s is woken after %v at the median, %v at most", client, took[len(took)/2], took[len(took)-1])
+}
+
 func TestIdleClientsInTerminalsAreWokenByTheirOwnMail(t *testing.T) {
 	t.Parallel()
 	for client, n := range map[string]int{"claude": 3, "codex": 1} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
 			m := newTerminal(t, client)
-			var addresses []string
-			for i := range n {
-				m.opens(fmt.Sprint("t", i), client, "go")
-				addresses = append(addresses, strings.TrimPrefix(addressed.FindString(m.request(i+1).Text), "You are "))
-			}
-			if slices.Sort(addresses); len(slices.Compact(addresses)) != n || !strings.HasPrefix(addresses[0], client+"/") {
-				t.Fatalf("the sessions are %v", addresses)
-			}
-			m.idle(n)
-			var took []time.Duration
-			for round := range 4 {
-				for _, to := range addresses {
-					text, begun := fmt.Sprintf("question %d for %s?", round, to), time.Now()
-					in := relay.SendInput{Target: to, MessageType: "QUERY", Message: text}
-					if _, err := m.person.SendMessage(t.Context(), in); err != nil {
-						t.Fatal(err)
-					}
-					session, at := m.reader(text)
-					if session != "You are "+to {
-						t.Errorf("mail to %s is read where %s", to, session)
-					}
-					took = append(took, at.Sub(begun))
-				}
-				m.idle(n)
-			}
-			slices.Sort(took)
-			t.Logf("an idle %s is woken after %v at the median, %v at most", client, took[len(took)/2], took[len(took)-1])
+			m.wakes(client, n)
 		})
 	}
 }

@@ -92,6 +92,14 @@ func TestAClientThatIsNoBrowserIsToldWhatTheServerIs(t *testing.T) {
 			t.Errorf("Accept: %s: got %s", accept, a.Body)
 		}
 	}
+	for _, path := range []string{"/", "/v1/health", "/openapi.json"} {
+		if a := u.Hub.Raw("HEAD", path, nil); a.Status != 200 || len(a.Body) > 0 {
+			t.Errorf("HEAD %s: %s", path, a)
+		}
+	}
+	if a := u.Hub.Raw("GET", "/mcp", nil); a.Status != 405 || !strings.Contains(string(a.Body), "this is the endpoint of MCP, which clients call by POST") {
+		t.Errorf("GET /mcp: %s", a)
+	}
 	if a := u.Hub.Raw("POST", "/", nil); a.Status != 405 || !strings.Contains(string(a.Body), "MCP is served at /mcp") {
 		t.Errorf("POST /: got %s", a)
 	}

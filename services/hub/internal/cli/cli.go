@@ -98,6 +98,7 @@ func (w *world) commands() *cobra.Command {
 		})
 	root.AddCommand(w.connectCommand(), w.tasksCommand(), w.taskCommand(), w.sendCommand(), w.mailCommand(), w.alertsCommand(),
 		w.agentsCommand(), w.searchCommand(), w.eventsCommand(), w.serviceCommand(), w.updateCommand())
+	root.SetHelpCommand(helpCommand())
 	distinguish(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := refusal(cmd, launch.Supported, runtime.GOOS); err != nil {

@@ -183,6 +183,11 @@ func TestTheExitCodeTellsAWrongCommandLineFromOtherErrors(t *testing.T) {
 		!strings.Contains(errOut, "did you mean task or tasks?") {
 		t.Errorf("a misspelt command: %s", errOut)
 	}
+	for _, args := range [][]string{{"help", "servee"}, {"help", "task", "sho"}} {
+		if out, errOut, code := inProcess(t, env, args...); out != "" || code != 2 || !strings.Contains(errOut, "did you mean") {
+			t.Errorf("%v: exit %d, %q, %s", args, code, out, errOut)
+		}
+	}
 	for _, word := range []string{"upgrade", "updat", "self-update"} {
 		if _, errOut, _ := inProcess(t, env, word); !strings.Contains(errOut, "did you mean update?") {
 			t.Errorf("%s: %s", word, errOut)

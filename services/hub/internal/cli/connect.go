@@ -31,12 +31,12 @@ const connectHelp = "Give a client of agents the server, a key of its own, and h
 
 // connectFlags are the flags of connect.
 type connectFlags struct {
-	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust, goOn bool
-	program, toolsets, folder, hookProgram, printHeaders, assurance                             string
-	timeout                                                                                     int
-	allow, deny, wakeOn                                                                         []string
-	json                                                                                        *bool
-	human                                                                                       func() (*human, error)
+	project, user, noHooks, rules, dryRun, remove, list, status, stop, permissions, trust, goOn, plugin bool
+	program, toolsets, folder, hookProgram, printHeaders, assurance                                     string
+	timeout                                                                                             int
+	allow, deny, wakeOn                                                                                 []string
+	json                                                                                                *bool
+	human                                                                                               func() (*human, error)
 }
 
 func (w *world) connectCommand() *cobra.Command {
@@ -55,6 +55,7 @@ func (w *world) connectCommand() *cobra.Command {
 	p.StringVar(&f.toolsets, "toolsets", "", "the tools that the client sees: all, default, or toolsets separated by "+
 		"commas; by default agent")
 	p.BoolVar(&f.noHooks, "no-hooks", false, "give the client the server alone")
+	p.BoolVar(&f.plugin, "plugin", false, "claude: install the hooks as a plugin, whose monitor wakes an idle agent, instead of in its settings")
 	p.BoolVar(&f.rules, "rules", false, "add a section on working with others to AGENTS.md or CLAUDE.md")
 	p.BoolVar(&f.permissions, "permissions", false, "ring you for the client's permission requests")
 	p.IntVar(&f.timeout, "permission-timeout", 300, "seconds after which the client asks by itself")
@@ -76,6 +77,8 @@ func (w *world) connectCommand() *cobra.Command {
 	_, _ = p.MarkHidden("hook-program"), p.MarkHidden("print-headers")
 	f.json = jsonFlag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("project", "user")
+	cmd.MarkFlagsMutuallyExclusive("plugin", "no-hooks")
+	cmd.MarkFlagsMutuallyExclusive("plugin", "remove")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "list", "status", "stop", "print-headers")
 	cmd.MarkFlagsMutuallyExclusive("remove", "list", "status", "stop", "print-headers")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -210,7 +213,14 @@ func (j *connector) locate(ctx context.Context) error {
 func (j *connector) clients(name string) ([]connect.Client, error) {
 	if name != "all" {
 		c, err := connect.Find(name)
-		return []connect.Client{c}, err
+		if err != nil {
+			group := groupOf("all")
+			for _, c := range connect.Clients {
+				group.AddCommand(groupOf(c.Name).Commands()...)
+			}
+			return nil, suggest(group, name, "", err)
+		}
+		return []connect.Client{c}, j.plugins(c)
 	}
 	if j.f.program != "" {
 		return nil, errors.New("--program names one agent; give it with one client")
@@ -228,7 +238,26 @@ func (j *connector) clients(name string) ([]connect.Client, error) {
 		}
 		return nil, errors.New("none of the clients is installed in PATH; name one, whose settings are then written all the same")
 	}
-	return found, nil
+	return found, j.plugins(found...)
+}
+
+// plugins refuses a plugin for clients that take none from Parley.
+func (j *connector) plugins(clients ...connect.Client) error {
+	if !j.f.plugin {
+		return nil
+	}
+	for _, c := range clients {
+		if c.Plugins {
+			continue
+		}
+		does := "runs no hooks of Parley"
+		if c.Hooks {
+			does = "has its hooks in its settings"
+		}
+		return fmt.Errorf("--plugin is for %s; %s %s, so connect it without --plugin; nothing was changed",
+			strings.Join(connect.WithPlugins(), ", "), c.Title, does)
+	}
+	return nil
 }
 
 // placeOf returns the place for a client, which may know the user's servers only.

@@ -20,11 +20,13 @@ type connected struct {
 	Connection string `json:"connection"`
 	Client     string `json:"client"`
 	// Version is the version that the installed client prints.
-	Version     string    `json:"version,omitempty"`
-	Program     string    `json:"program"`
-	Project     string    `json:"project,omitempty"`
-	Endpoint    string    `json:"endpoint"`
-	Hooks       bool      `json:"hooks"`
+	Version  string `json:"version,omitempty"`
+	Program  string `json:"program"`
+	Project  string `json:"project,omitempty"`
+	Endpoint string `json:"endpoint"`
+	Hooks    bool   `json:"hooks"`
+	// Plugin is set where the hooks are a plugin of the client.
+	Plugin      bool      `json:"plugin,omitempty"`
 	Permissions bool      `json:"permissions"`
 	Key         string    `json:"key"`
 	LastUsedAt  time.Time `json:"lastUsedAt,omitzero"`
@@ -42,7 +44,8 @@ func (j *connector) list(ctx context.Context) error {
 		if _, known := versions[c.Client]; !known {
 			versions[c.Client] = clientVersion(ctx, c.Client)
 		}
-		row := connected{c.ID, c.Client, versions[c.Client], c.Program, c.Project, c.Endpoint, c.Hook != "", c.Permissions.On,
+		row := connected{c.ID, c.Client, versions[c.Client], c.Program, c.Project, c.Endpoint, c.Hook != "", c.Hook != "" && c.Plugin,
+			c.Permissions.On,
 			"unknown", time.Time{}}
 		if k, ok := states[c.KeyID]; ok {
 			row.Key, row.LastUsedAt = state(k, time.Now()), k.LastUsedAt
@@ -63,7 +66,10 @@ func (j *connector) list(ctx context.Context) error {
 		if !c.LastUsedAt.IsZero() {
 			last = until(c.LastUsedAt)
 		}
-		if c.Hooks {
+		switch {
+		case c.Plugin:
+			hooks = "plugin"
+		case c.Hooks:
 			hooks = "yes"
 		}
 		cells := []string{c.Client, dash(c.Version), c.Program, cmp.Or(c.Project, "everywhere"), c.Endpoint, hooks, c.Key, last}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"reflect"
 
 	"parley.internal/services/hub/internal/connect"
@@ -34,7 +35,7 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 	}
 	setup.Endpoint, setup.Key = now.Endpoint, key
 	j.choices(&now, old, setup.Hook)
-	setup.Permissions, setup.PermissionSeconds = now.Permissions.On, cmp.Or(now.Permissions.Timeout, 300)+5
+	j.chosen(&setup, now)
 	if _, err := now.Write(j.dir); err != nil {
 		return fmt.Errorf("the connection cannot be stored: %w", err)
 	}
@@ -45,6 +46,9 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 	}
 	if err := j.apply(ctx, c, place, setup, r); err != nil {
 		return err
+	}
+	if (setup.Plugin != "" || old.Plugin) && len(r.Files) > 0 {
+		r.todo("plugin", "sessions of "+c.Title+" that run already have the hooks of before: type /reload-plugins in them")
 	}
 	if j.f.rules && c.UserOnly {
 		r.todo("rules", "add those of docs/agents.md by hand, or with another client in the repository")
@@ -99,7 +103,7 @@ func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Pla
 		return err
 	}
 	s.Endpoint, s.Key = j.endpoint(base, old), cmp.Or(key, "KEY")
-	s.Permissions, s.PermissionSeconds = now.Permissions.On, cmp.Or(now.Permissions.Timeout, 300)+5
+	j.chosen(&s, now)
 	plan, err := connect.NewPlan(ctx, j.home, c, p, s)
 	if err != nil {
 		return err
@@ -127,7 +131,8 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 		}
 		r.done("server", base)
 		now = connection.Connection{ID: j.id(c), Client: c.Name, Program: made.Program, URL: base, Project: j.placeOf(c).Main,
-			KeyID: made.ID, Given: made.Name == "", ConnectedAt: made.CreatedAt, Permissions: old.Permissions, Wake: old.Wake}
+			KeyID: made.ID, Given: made.Name == "", ConnectedAt: made.CreatedAt, Permissions: old.Permissions, Wake: old.Wake,
+			Plugin: old.Plugin}
 		key = made.Key
 		where, err := j.keep(ctx, &now, key)
 		if err != nil {
@@ -163,7 +168,10 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 // choices applies the flags, and leaves the rest as it was.
 func (j *connector) choices(now *connection.Connection, old connection.Connection, hook string) {
 	flags := j.cmd.Flags()
-	now.Hook, now.Permissions, now.Wake = hook, old.Permissions, old.Wake
+	now.Hook, now.Plugin, now.Permissions, now.Wake = hook, old.Plugin, old.Permissions, old.Wake
+	if flags.Changed("plugin") {
+		now.Plugin = j.f.plugin
+	}
 	if flags.Changed("permissions") {
 		now.Permissions.On = j.f.permissions
 	}
@@ -184,6 +192,14 @@ func (j *connector) choices(now *connection.Connection, old connection.Connectio
 	}
 	if flags.Changed("wake-on") {
 		now.Wake.On = j.f.wakeOn
+	}
+}
+
+// chosen gives the settings what was chosen for the connection.
+func (j *connector) chosen(s *connect.Setup, c connection.Connection) {
+	s.Permissions, s.PermissionSeconds = c.Permissions.On, cmp.Or(c.Permissions.Timeout, 300)+5
+	if s.Plugin = ""; c.Plugin && s.Hook != "" {
+		s.Plugin, s.Version = filepath.Join(j.home, "plugins", s.ID), version()
 	}
 }
 
@@ -209,6 +225,8 @@ func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place
 		r.done("files", f.Change+" "+f.Path)
 	}
 	switch {
+	case s.Plugin != "":
+		r.done("hooks", "by "+s.Hook+", as a plugin in "+s.Plugin)
 	case s.Hook != "":
 		r.done("hooks", "by "+s.Hook)
 	case c.Hooks && !j.f.noHooks:

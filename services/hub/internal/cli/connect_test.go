@@ -310,6 +310,7 @@ func TestConnectSaysWhatToDo(t *testing.T) {
 	}{
 		{nil, "name a client: claude, codex, gemini"},
 		{[]string{"emacs"}, `"emacs" is no client`},
+		{[]string{"cluade"}, "did you mean claude?"},
 		{[]string{"all"}, "none of the clients is installed"},
 		{[]string{"all", "--program", "x"}, "give it with one client"},
 		{[]string{"all", "--remove"}, "nothing is connected here"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,14 @@ func checkUser(user string) error {
 	return nil
 }
 
+// nothingOf returns an error if a user has none of the documents that were to be written or deleted.
+func nothingOf(user string, documents int) error {
+	if documents > 0 {
+		return nil
+	}
+	return fmt.Errorf("there is no document of a user %s; the server's own user is %s, and users of Firebase have their uid", user, localUser)
+}
+
 func (w *world) exportCommand() *cobra.Command {
 	var c config.Config
 	var user string
@@ -44,8 +53,8 @@ func (w *world) exportCommand() *cobra.Command {
 			}
 			return operate(cmd, &c, func(o operator.Operator) error {
 				if len(args) == 0 || args[0] == "-" {
-					_, err := o.Export(cmd.Context(), user, w.out)
-					return err
+					n, err := o.Export(cmd.Context(), user, w.out)
+					return cmp.Or(err, nothingOf(user, n))
 				}
 				n, err := exportFile(cmd.Context(), o, user, args[0])
 				if err == nil {
@@ -71,8 +80,8 @@ func exportFile(ctx context.Context, o operator.Operator, user, name string) (n 
 			err = errors.Join(err, os.Remove(name))
 		}
 	}()
-	if n, err = o.Export(ctx, user, f); err != nil {
-		return 0, err
+	if n, err = o.Export(ctx, user, f); err != nil || n == 0 {
+		return 0, cmp.Or(err, nothingOf(user, n))
 	}
 	return n, f.Sync()
 }
@@ -100,8 +109,10 @@ func (w *world) deleteCommand() *cobra.Command {
 					wait = 0
 				}
 				n, err := w.erase(cmd.Context(), o, user, wait)
-				fmt.Fprintf(w.out, "deleted %d documents of %s\n", n, user)
-				return err
+				if n > 0 || err != nil {
+					fmt.Fprintf(w.out, "deleted %d documents of %s\n", n, user)
+				}
+				return cmp.Or(err, nothingOf(user, n))
 			})
 		}}
 	c.StoreFlags(cmd.Flags(), w.env)

@@ -110,8 +110,15 @@ func TestTheDataOfAUserIsExportedAndDeleted(t *testing.T) {
 				"10ms"); out != fmt.Sprintf("deleted %d documents of ann\n", len(docs)) {
 				t.Errorf("%q, of %d", out, len(docs))
 			}
-			if out, _ := run(0, "export", "--user", "ann"); out != "" {
-				t.Errorf("left: %s", out)
+			gone := filepath.Join(t.TempDir(), "gone.jsonl")
+			for _, args := range [][]string{{"export", "--user", "ann"}, {"export", "--user", "ann", gone},
+				{"delete", "--user", "ann", "--confirm", "ann", "--wait", "10ms"}} {
+				if out, errOut := run(1, args...); out != "" || !strings.Contains(errOut, "there is no document of a user ann") {
+					t.Errorf("%v of a user who is not there: %q, %q", args, out, errOut)
+				}
+			}
+			if _, err := os.Stat(gone); err == nil {
+				t.Error("an empty export was left")
 			}
 			p = serve(t, append(env, "PARLEY_ADDR=127.0.0.1:0"))
 			for user, want := range map[string]int{"ann": 401, "bob": 200} {

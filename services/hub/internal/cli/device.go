@@ -64,14 +64,18 @@ func (w *world) confirmDevice(ctx context.Context, o operator.Operator, user, id
 }
 
 // confirmUser asks whether a user without a key is meant, so that a misspelt name makes no new user unnoticed. It asks at a
-// terminal alone; a script, and the user of a first start, are not held up.
+// terminal; a script gets a warning, and the user of a first start is not held up.
 func (w *world) confirmUser(ctx context.Context, o operator.Operator, user string) error {
-	if user == localUser || !identity.ValidName(user) || !isTerminal(w.in) {
+	if user == localUser || !identity.ValidName(user) {
 		return nil
 	}
 	page, err := o.Keys(ctx, user, keys.ListInput{Limit: 1})
 	if err != nil || len(page.Keys) > 0 {
 		return err
+	}
+	if !isTerminal(w.in) {
+		fmt.Fprintf(w.err, "parley: the user %s is new: nobody had a key of it; the server's own user is %s\n", user, localUser)
+		return nil
 	}
 	fmt.Fprintf(w.err, "There is no user %s yet; the server's own user is %s. Make %[1]s? [y/N] ", user, localUser)
 	line, err := bufio.NewReader(w.in).ReadString('\n')

@@ -181,17 +181,19 @@ func (w *world) answerText(words []string) (string, error) {
 	return text, nil
 }
 
-// find returns the waiting question with an id or a unique prefix of one. If no question waits under the id, find
-// returns the question in any status if whole is true, and otherwise only the id: the server then names the status in
-// its refusal.
+// find returns the waiting question with an id or a unique prefix of one, and where none waits, one in any status: the
+// server then names the status in its refusal. If there is none at all, find returns only the id, and an error if whole is
+// true.
 func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, error) {
 	if len(id) < minPrefix {
 		return signal.View{}, fmt.Errorf(
 			"give at least %d characters of the question's id; `parley questions` lists them", minPrefix)
 	}
+	which := "waiting questions"
 	exact, begin, err := h.lookUp(ctx, signal.Pending, id)
-	if err == nil && exact == nil && len(begin) == 0 && whole {
-		exact, _, err = h.lookUp(ctx, "all", id)
+	if err == nil && exact == nil && len(begin) == 0 {
+		which = "questions, of which none waits,"
+		exact, begin, err = h.lookUp(ctx, "all", id)
 	}
 	switch {
 	case err != nil:
@@ -201,7 +203,7 @@ func (h *human) find(ctx context.Context, id string, whole bool) (signal.View, e
 	case len(begin) == 1:
 		return begin[0], nil
 	case len(begin) > 1:
-		text := fmt.Sprintf("%d waiting questions have ids that begin with %q; give more characters:", len(begin), id)
+		text := fmt.Sprintf("%d %s have ids that begin with %q; give more characters:", len(begin), which, id)
 		for _, q := range begin {
 			text += fmt.Sprintf("\n  %s  %s", printable.Line(q.ID), cut(printable.Line(q.Question), 60))
 		}
@@ -254,6 +256,9 @@ func (h *human) answer(ctx context.Context, q signal.View, text string) (signal.
 			"with your passkey", h.Base(), printable.Line(q.ID))
 	}
 	err = h.explain(ctx, err)
+	if err != nil && q.Status == signal.Answered {
+		return out, fmt.Errorf("%w, with %q", err, cut(printable.Line(q.Response), 200))
+	}
 	if errors.As(err, &e) && e.Code == fault.NotFound.Code() {
 		return out, fmt.Errorf("%w; `parley questions` lists the waiting ones", err)
 	}

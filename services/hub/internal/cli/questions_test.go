@@ -235,15 +235,16 @@ func TestAnInvalidAnswerIsNotSent(t *testing.T) {
 
 func TestTheServersRefusalOfAnAnswerIsShown(t *testing.T) {
 	t.Parallel()
-	f := asking(t, question("0198aaaa-1", "c", object{"status": "answered", "options": []string{"x"}}),
+	f := asking(t, question("0198aaaa-1", "c", object{"status": "answered", "response": "x", "options": []string{"x"}}),
 		question("0198dddd-1", "d", object{"assurance": "device"}), question("0198eeee-1", "e", object{"assurance": "passkey"}))
 	for name, c := range map[string]struct {
 		args  []string
 		words string
 	}{
-		"a second answer": {[]string{"0198aaaa-1", "yes"}, "parley: the question was answered at noon\n"},
+		"a second answer":             {[]string{"0198aaaa-1", "yes"}, "parley: the question was answered at noon, with \"x\"\n"},
+		"a second answer by a prefix": {[]string{"0198aaaa", "yes"}, "parley: the question was answered at noon, with \"x\"\n"},
 		"a second answer by an option": {[]string{"0198aaaa-1", "--option", "1"},
-			"parley: the question was answered at noon\n"},
+			"parley: the question was answered at noon, with \"x\"\n"},
 		"a question for a device": {[]string{"0198dddd", "yes"}, "parley: this question is answered from a paired device " +
 			"only: open " + f.URL + "/q/0198dddd-1 there; the browser that first opens a link of `parley link` is paired, " +
 			"and a paired one pairs others\n"},

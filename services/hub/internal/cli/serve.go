@@ -148,7 +148,7 @@ func (w *world) run(ctx context.Context, c *config.Config, o *opened, lock *data
 	s.http = bounded(tracer.Handler(handler))
 	s.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(listener) }()
+	go func() { failed <- s.http.Serve(ofPlainHTTP(listener, log)) }()
 	select {
 	case err := <-failed:
 		return errors.Join(err, s.desk.close(ctx))

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"parley.internal/shared/dispatch"
+	"parley.internal/shared/domaintest"
 )
 
 func TestTheFirstStartCreatesKeysAndPrintsThemOnce(t *testing.T) {
@@ -382,4 +384,18 @@ func TestAcknowledgedWritesSurviveAKill(t *testing.T) {
 		t.Errorf("of %d acknowledged writes %d were lost", len(kept.ids), lost)
 	}
 	t.Logf("%d acknowledged, %d found", len(kept.ids), len(found))
+}
+
+func TestAClientThatSpeaksHTTPSIsInTheLog(t *testing.T) {
+	t.Parallel()
+	p := serve(t, nil, local(t.TempDir())...)
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "http://"), &tls.Config{MinVersion: tls.VersionTLS12, ServerName: "localhost"})
+	if err == nil {
+		_ = conn.Close()
+		t.Fatal("a server of plain HTTP answers in TLS")
+	}
+	domaintest.Eventually(t, "the log tells of it", func() bool {
+		return strings.Contains(p.err.String(), "the client speaks https to a server of plain http: give it a URL that begins with http://")
+	})
+	p.waitHealthy()
 }

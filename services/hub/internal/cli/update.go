@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,7 @@ func (w *world) updateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return w.compared(p, newest, asJSON)
+		return w.compared(p, newest, from, asJSON)
 	}
 	return cmd
 }
@@ -80,8 +81,8 @@ func thisProgram() (releases.Program, error) {
 	return releases.Program{Path: filepath.ToSlash(file), OS: runtime.GOOS, Arch: runtime.GOARCH, Root: os.DirFS("/")}, err
 }
 
-// compared tells how a program compares with the newest release.
-func (w *world) compared(p releases.Program, newest releases.Release, asJSON bool) error {
+// compared tells how a program compares with the newest release, which the document at from names.
+func (w *world) compared(p releases.Program, newest releases.Release, from string, asJSON bool) error {
 	own := version()
 	state := releases.Compare(own, newest.Version)
 	how := p.How(newest.Version)
@@ -100,7 +101,7 @@ func (w *world) compared(p releases.Program, newest releases.Release, asJSON boo
 			How     string          `json:"how"`
 		}{state, own, newest.Version, newest.Date.UTC().Format("2006-01-02"), newest.Notes, p.Method(), how})
 	} else {
-		_, err = fmt.Fprint(w.out, said(state, own, how, newest))
+		_, err = fmt.Fprint(w.out, said(state, own, how, from, newest))
 	}
 	switch {
 	case err != nil:
@@ -113,8 +114,9 @@ func (w *world) compared(p releases.Program, newest releases.Release, asJSON boo
 	return nil
 }
 
-// said is the answer for a person.
-func said(state releases.State, own, how string, newest releases.Release) string {
+// said is the answer for a person. The files of a release are beside the document that names it, in a directory of the
+// version.
+func said(state releases.State, own, how, from string, newest releases.Release) string {
 	text := newest.Version + " of " + newest.Date.UTC().Format("2006-01-02")
 	if newest.Notes != "" {
 		text += " (" + newest.Notes + ")"
@@ -122,7 +124,10 @@ func said(state releases.State, own, how string, newest releases.Release) string
 	text = printable.EscapeLine(text)
 	switch state {
 	case releases.Behind:
-		return fmt.Sprintf("A newer release exists: %s; this is %s. To update it:\n\n  %s\n", text, own, printable.EscapeLine(how))
+		files := from[:strings.LastIndexByte(from, '/')+1] + newest.Version + "/"
+		return fmt.Sprintf("A newer release exists: %s; this is %s. To update it:\n\n  %s\n\nIts files are at %s. Before that, run "+
+			"`parley backup`\non the machine of the server; afterwards restart the server.\n", text, own, printable.EscapeLine(how),
+			printable.EscapeLine(files))
 	case releases.Unknown:
 		return fmt.Sprintf("The newest release is %s.\n", text)
 	}

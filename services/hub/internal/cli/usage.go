@@ -54,6 +54,21 @@ func wrong(cmd *cobra.Command, err error) error {
 	return usage("%w; see `%s --help`", err, cmd.CommandPath())
 }
 
+// helpCommand is the command help, which refuses a command that there is not.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{Use: "help [COMMAND]", Short: "Explain a command", RunE: func(help *cobra.Command, args []string) error {
+		cmd, rest, err := help.Root().Find(args)
+		if err != nil {
+			return err
+		}
+		if len(rest) > 0 && cmd.HasAvailableSubCommands() {
+			return wrong(cmd, known(cmd, rest))
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
+	}, PersistentPreRunE: func(*cobra.Command, []string) error { return nil }} // it needs no data
+}
+
 // known refuses a command that a group does not have.
 func known(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -68,13 +83,22 @@ func nearFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
 		return err
 	}
-	names := &cobra.Command{} // cobra compares the names of commands
+	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+			names = append(names, f.Name)
 		}
 	})
-	return suggest(names, missing.GetSpecifiedName(), "--", err)
+	return suggest(groupOf(names...), missing.GetSpecifiedName(), "--", err)
+}
+
+// groupOf returns a group of commands with some names, because cobra compares names of commands alone.
+func groupOf(names ...string) *cobra.Command {
+	group := &cobra.Command{}
+	for _, n := range names {
+		group.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	return group
 }
 
 // suggest adds the names of a group's commands that are similar to a name to an error.

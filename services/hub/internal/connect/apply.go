@@ -23,13 +23,13 @@ func NewRemoval(home, id string) (*Plan, error) {
 			return nil, err
 		}
 	}
-	// The entry that keeps git from a key is taken out after the key.
+	// The entry that keeps git from a key is taken out after the key, and a plugin after the settings that enable it.
 	slices.SortStableFunc(p.Edits, func(a, b Edit) int { return ranked(a) - ranked(b) })
 	return p, nil
 }
 
 func ranked(e Edit) int {
-	if filepath.Base(e.Path) == "exclude" {
+	if filepath.Base(e.Path) == "exclude" || e.record.Whole {
 		return 1
 	}
 	return 0
@@ -86,7 +86,11 @@ func (e Edit) write() error {
 	if bytes.Equal(e.before, e.after) && e.existed {
 		return os.Chmod(e.Real, e.want)
 	}
-	if err := os.MkdirAll(filepath.Dir(e.Real), 0o755); err != nil {
+	mode := fs.FileMode(0o755)
+	if e.record.Whole {
+		mode = 0o700
+	}
+	if err := os.MkdirAll(filepath.Dir(e.Real), mode); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(e.Real), ".parley-connect-*") // of mode 0600

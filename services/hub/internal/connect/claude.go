@@ -12,8 +12,9 @@ const windows = runtime.GOOS == "windows"
 
 // claude is Claude Code. The server is in the user's own file, in the scope local for a project, so that no repository
 // has it; the key comes from a command, which Claude Code runs in directories that the person trusts. The hooks of a
-// project are in settings.local.json, which is for one machine.
+// project are in settings.local.json, which is for one machine, or in a plugin, which that file enables.
 var claude = Client{Name: "claude", Title: "Claude Code", Program: "claude", Check: []string{"mcp", "list"}, Hooks: true,
+	Plugins:     true,
 	Rules:       "CLAUDE.md",
 	Next:        "start `claude` here, and trust the directory where it asks; it then knows its name and its mail",
 	oneWorktree: true, files: claudeFiles}
@@ -54,6 +55,7 @@ func ClaudeTrusts(p Place) bool {
 
 func claudeFiles(p Place, s Setup) ([]file, error) {
 	own, settings := claudeOwn(p)
+	users := settings
 	at := []string{"mcpServers", Server}
 	if !p.User() {
 		at = append([]string{"projects", filepath.ToSlash(p.Main)}, at...)
@@ -67,6 +69,10 @@ func claudeFiles(p Place, s Setup) ([]file, error) {
 	entries := s.hooksFor("claude", "", claudeEvents)
 	if s.Permissions {
 		entries = append(entries, s.hooksFor("claude", "", []event{{"PermissionRequest", s.PermissionSeconds}})...)
+	}
+	if s.Plugin != "" {
+		plugin, err := claudePlugin(s, users, settings, entries)
+		return append(files, plugin...), err
 	}
 	for _, e := range []string{"SessionStart", "Stop"} {
 		waits := hook{Type: "command", Command: s.command("claude", "wait"), Timeout: aDay, AsyncRewake: true,

@@ -18,8 +18,8 @@ type Client struct {
 	Program string
 	// Check are the arguments with which the program lists its servers.
 	Check []string
-	// Hooks reports whether the client runs hooks of Parley.
-	Hooks bool
+	// Hooks reports whether the client runs hooks of Parley, and Plugins whether they may come as a plugin.
+	Hooks, Plugins bool
 	// UserOnly is set for a client whose servers are the same in every directory.
 	UserOnly bool
 	// Rules is the file that the client reads its rules from.
@@ -48,6 +48,16 @@ func Find(name string) (Client, error) {
 	}
 	return Client{}, fmt.Errorf("%q is no client that Parley connects; these are %s, or all for those that are installed", name,
 		strings.Join(names, ", "))
+}
+
+// WithPlugins returns the names of the clients whose hooks may come as a plugin.
+func WithPlugins() (names []string) {
+	for _, c := range Clients {
+		if c.Plugins {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // Installed reports whether the client's program is in PATH.
@@ -86,6 +96,9 @@ type Setup struct {
 	Parley string
 	// Hook is the absolute path of the hooks' program; empty for no hooks.
 	Hook string
+	// Plugin is the directory for a plugin with the hooks, of its own; empty where the hooks go into the client's settings.
+	// Version is that of the plugin.
+	Plugin, Version string
 	// Permissions adds the hook that answers the client's permission requests, and PermissionSeconds is its limit.
 	Permissions       bool
 	PermissionSeconds int

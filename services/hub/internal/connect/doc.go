@@ -9,8 +9,9 @@
 // file that nobody changed since gets its earlier bytes back when the connection is taken out; in a file that somebody
 // changed, the entries of the connection are found by its id.
 //
-// Settings files are edited rather than a plugin installed, because every version of the clients reads them, a change
-// takes effect in running sessions, and no marketplace has to be reached or trusted.
+// Settings files are edited, because every version of the clients reads them, a change takes effect in running sessions,
+// and no marketplace has to be trusted. On request the hooks of Claude Code are a plugin instead, in a directory of Parley's
+// own from which the client reads it in place: the settings then only name that directory and enable the plugin.
 //
 // A file that holds a key is never one that git would commit. The package makes no keys and calls no server.
 package connect

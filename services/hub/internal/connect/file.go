@@ -28,6 +28,12 @@ type file struct {
 	secret bool
 	// shared is set for a file that a repository is meant to have.
 	shared bool
+	// whole is the text of a file that is the connection's alone.
+	whole []byte
+	// folders are directories that the client makes for such a file, and that go with it if they are empty.
+	folders []string
+	// later is set for a file of the client to which it adds entries for the connection by itself.
+	later bool
 }
 
 type entry struct {
@@ -65,6 +71,9 @@ func isJSON(path string) bool { return filepath.Ext(path) == ".json" }
 
 // strip returns a text without the additions of a connection, by their record t.
 func strip(text []byte, id string, t touched) ([]byte, error) {
+	if t.Whole {
+		return nil, nil
+	}
 	if isJSON(t.Path) {
 		if t.Sum == sum(text) {
 			return jsonedit.Undo(text, t.Pieces)
@@ -101,6 +110,12 @@ func stripJSON(text []byte, id string, made [][]string) ([]byte, error) {
 	} {
 		var err error
 		if text, err = jsonedit.Remove(text, r.matches, r.pattern...); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Concat(pluginPaths(id), notedPaths(id)) {
+		var err error
+		if text, err = jsonedit.Remove(text, func(any) bool { return true }, path...); err != nil {
 			return nil, err
 		}
 	}
@@ -168,6 +183,13 @@ func (f file) current(text []byte, id string, t touched) bool {
 		{"hooks", each, each}} {
 		if _, err := jsonedit.Remove(text, counts, pattern...); err != nil {
 			return false
+		}
+	}
+	for _, path := range pluginPaths(id) {
+		if _, ok, err := jsonedit.Decode(text, path...); err != nil {
+			return false
+		} else if ok {
+			count++
 		}
 	}
 	return count == has

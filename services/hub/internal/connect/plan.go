@@ -144,9 +144,17 @@ func rulesFile(c Client, p Place) (string, error) {
 
 // add plans the change of a file.
 func (p *Plan) add(f file) error {
+	if f.later {
+		t, _ := p.old.of(f.path)
+		p.new.Files = append(p.new.Files, t)
+		return nil
+	}
 	e, t, err := p.look(f.path)
 	if err != nil {
 		return err
+	}
+	if f.whole != nil {
+		return p.replace(e, t, f)
 	}
 	e.Secret = f.secret
 	if _, inside := p.inside(f.path); inside {
@@ -172,6 +180,22 @@ func (p *Plan) add(f file) error {
 			t.Mode = e.mode
 		}
 	}
+	return p.plan(e, t)
+}
+
+// replace plans a file that is the connection's alone, and that no other user reads.
+func (p *Plan) replace(e Edit, t touched, f file) error {
+	folders := f.folders
+	if !e.existed {
+		folders = slices.Concat(folders, missing(filepath.Dir(e.Real)))
+	}
+	for _, dir := range folders {
+		if !slices.Contains(t.Folders, dir) {
+			t.Folders = append(slices.Clone(t.Folders), dir)
+		}
+	}
+	t.Whole, t.Created, t.Sum = true, true, sum(f.whole)
+	e.after, e.want = f.whole, 0o600
 	return p.plan(e, t)
 }
 

@@ -31,6 +31,8 @@ type touched struct {
 	// Created is set for a file that was not there before, and Folders are the directories that were made for it.
 	Created bool     `json:"created,omitempty"`
 	Folders []string `json:"folders,omitempty"`
+	// Whole is set for a file that is the connection's alone.
+	Whole bool `json:"whole,omitempty"`
 	// Mode is the mode that the file had before it was closed to others; 0 where it was not.
 	Mode fs.FileMode `json:"mode,omitempty"`
 }

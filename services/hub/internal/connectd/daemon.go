@@ -73,6 +73,8 @@ type Daemon struct {
 	conns    int
 	// used are the ids that have woken a session, with the session.
 	used map[string]string
+	// watches are the processes that watch, by their clients.
+	watches map[watched]*waiter
 	// large are the worktrees that are left alone until a time.
 	large map[string]time.Time
 	// idle is the time since which there is neither a session nor a connection.
@@ -112,7 +114,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Codex = codex
 	}
 	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
-		used: map[string]string{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks), idle: time.Now()}
+		used: map[string]string{}, watches: map[watched]*waiter{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks), idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	defer d.stop()
 	return d.run()

@@ -163,6 +163,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	if req.Process.PID != 0 {
 		s.st.Process = req.Process
 	}
+	s.follows(call)
 	if req.Terminal.Path != "" {
 		s.st.Terminal = req.Terminal
 	}

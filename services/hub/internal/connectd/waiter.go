@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley.internal/services/hub/internal/connectd/wake"
@@ -26,45 +27,49 @@ const (
 
 // waiter is a process of the client that wakes the agent.
 type waiter struct {
-	wake chan wire.Wake
+	wake chan offered
 	over chan struct{}
+	// watches is set for a process that goes on after a wake. It outlives a session, and serves the next of its client.
+	watches bool
+	// of is the session that it serves.
+	of atomic.Pointer[session]
 }
 
-// replace makes another process the session's waiter, and ends the one before. The caller holds the session.
+// offered is a wake with the session that it is for.
+type offered struct {
+	s      *session
+	reason wire.Wake
+}
+
+// replace makes another process the session's waiter, and ends the one before unless that watches. The caller holds the
+// session.
 func (s *session) replace(w *waiter) {
-	if s.waiter != nil {
-		close(s.waiter.over)
+	if old := s.waiter; old != nil && old != w && !old.watches {
+		close(old.over)
+	}
+	if w != nil {
+		w.of.Store(s)
 	}
 	s.waiter = w
 }
 
+// waker returns the process that wakes the agent of the session, nil for none. The caller holds the session.
+func (s *session) waker() *waiter {
+	if s.waiter != nil && s.waiter.of.Load() == s {
+		return s.waiter
+	}
+	return nil
+}
+
 // wait holds a process until there is a wake for it.
 func (d *Daemon) wait(conn *local.Conn, req local.Request) {
-	s, err := d.session(req.Connection, req.Call.Thread)
-	if err != nil {
+	w := &waiter{wake: make(chan offered), over: make(chan struct{}), watches: req.Op == local.Watch}
+	end, ok := d.begins(w, req)
+	if !ok {
 		_ = conn.Send(local.Response{Over: true})
 		return
 	}
-	w := &waiter{wake: make(chan wire.Wake), over: make(chan struct{})}
-	s.mu.Lock()
-	if s.dead {
-		s.mu.Unlock()
-		_ = conn.Send(local.Response{Over: true})
-		return
-	}
-	if req.Process.PID != 0 {
-		s.st.Process = req.Process
-	}
-	s.replace(w)
-	s.mu.Unlock()
-	s.offer()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.waiter == w {
-			s.waiter = nil
-		}
-	}()
+	defer end()
 	acks := make(chan local.Ack, 1)
 	lost := make(chan struct{})
 	go func() {
@@ -80,23 +85,59 @@ func (d *Daemon) wait(conn *local.Conn, req local.Request) {
 			}
 		}
 	}()
-	for s.hold(conn, w, acks, lost) && req.Op == local.Watch {
+	for d.hold(conn, w, acks, lost) && w.watches {
+	}
+}
+
+// begins makes a process the waiter of its session, and returns what takes that back. It is not ok where there is no such
+// session.
+func (d *Daemon) begins(w *waiter, req local.Request) (end func(), ok bool) {
+	if w.watches {
+		return d.watch(w, req), true
+	}
+	s, err := d.session(req.Connection, req.Call.Thread)
+	if err != nil || !s.takes(w, req) {
+		return nil, false
+	}
+	return func() { s.loses(w) }, true
+}
+
+// takes makes a process the session's waiter, and reports whether the session goes on.
+func (s *session) takes(w *waiter, req local.Request) bool {
+	defer s.offer()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return false
+	}
+	if req.Process.PID != 0 {
+		s.st.Process = req.Process
+	}
+	s.replace(w)
+	return true
+}
+
+func (s *session) loses(w *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiter == w {
+		s.waiter = nil
 	}
 }
 
 // hold waits for one wake and delivers it. It reports whether that was done.
-func (s *session) hold(conn *local.Conn, w *waiter, acks chan local.Ack, lost chan struct{}) bool {
+func (d *Daemon) hold(conn *local.Conn, w *waiter, acks chan local.Ack, lost chan struct{}) bool {
 	select {
 	case <-lost:
 		return false
 	case <-w.over:
 		_ = conn.Send(local.Response{Over: true})
 		return false
-	case <-s.daemon.ctx.Done():
+	case <-d.ctx.Done():
 		return false // the process looks for the next daemon
-	case reason := <-w.wake:
+	case o := <-w.wake:
 		delivered := false
-		if conn.Send(local.Response{Line: wake.Text(reason)}) == nil {
+		if conn.Send(local.Response{Line: wake.Text(o.reason)}) == nil {
 			select {
 			case a := <-acks:
 				delivered = a.Written
@@ -105,7 +146,7 @@ func (s *session) hold(conn *local.Conn, w *waiter, acks chan local.Ack, lost ch
 			}
 		}
 		if !delivered {
-			s.failed(reason, errors.New("the process that waits did not take it"))
+			o.s.failed(o.reason, errors.New("the process that waits did not take it"))
 		}
 		return delivered
 	}
@@ -118,14 +159,15 @@ func (s *session) offer() {
 	now := s.daemon.Now()
 	busy := s.st.InTurn && now.Sub(s.st.Seen) < deaf
 	byCodex := s.st.Client == "codex" && s.st.Env != nil
-	if s.waiter != nil || byCodex || busy || len(s.reasons) == 0 {
+	w := s.waker()
+	if w != nil || byCodex || busy || len(s.reasons) == 0 {
 		s.helpless = time.Time{}
 	}
 	if len(s.reasons) == 0 || busy || s.dead || s.st.Ended || s.st.Headless || s.st.Pause != nil || s.conn.Wake.Off || !s.read ||
 		now.Before(s.unwell) {
 		return
 	}
-	helpless := s.waiter == nil && !byCodex
+	helpless := w == nil && !byCodex
 	if helpless && !s.isHelpless() || !byCodex && time.Since(s.rested) < s.daemon.Settle {
 		return
 	}
@@ -152,12 +194,11 @@ func (s *session) offer() {
 		s.daemon.work.Go(func() { s.queue(reason) })
 		return
 	}
-	w := s.waiter
 	s.daemon.work.Go(func() {
 		t := time.NewTimer(wakeFor)
 		defer t.Stop()
 		select {
-		case w.wake <- reason:
+		case w.wake <- offered{s, reason}:
 		case <-w.over:
 			s.failed(reason, errors.New("another process waits"))
 		case <-t.C:
@@ -178,7 +219,7 @@ func (s *session) failed(reason wire.Wake, err error) {
 	s.st.Wake.Failed(reason.ID)
 	s.daemon.unuse(reason)
 	s.save()
-	if s.st.Client == "codex" || s.waiter == nil {
+	if s.st.Client == "codex" || s.waker() == nil {
 		s.unwell = s.daemon.Now().Add(unwell)
 	}
 	s.daemon.log("%s was not woken: %v", s.st.SessionID, err)

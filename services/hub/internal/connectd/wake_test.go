@@ -1,9 +1,11 @@
 package connectd_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 	"parley.internal/services/hub/internal/connectd"
 	"parley.internal/services/hub/internal/hook/hooktest"
 	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/process"
 )
 
 // waiter runs the process that wakes the agent of a thread, and sends its result when it ends.
@@ -146,6 +149,101 @@ func TestANewWaiterReplacesTheOldOneAndEndsWithTheSession(t *testing.T) {
 	m.Hook("t1", "SessionEnd", nil)
 	if got := <-second; got.Code != 0 || got.Err != "" {
 		t.Errorf("the second: %+v", got)
+	}
+}
+
+// watcher runs the process that wakes the agents of a client's sessions, and returns its lines, which end when it does.
+func watcher(t *testing.T, m *hooktest.Machine) <-chan string {
+	t.Helper()
+	out, to := io.Pipe()
+	lines := make(chan string, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &process.Process{Env: m.Getenv, In: strings.NewReader(""), Out: to, Err: io.Discard}
+	go func() {
+		if code := p.Run(ctx, []string{"claude", "watch", "--connection", m.ID}); code != 0 {
+			t.Errorf("it ends with the code %d", code)
+		}
+		_ = to.Close() // always nil
+	}()
+	go func() {
+		defer close(lines)
+		for text := bufio.NewScanner(out); text.Scan(); {
+			lines <- text.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		for range lines {
+		}
+	})
+	return lines
+}
+
+// waits waits until a session has a process that wakes its agent, or has none.
+func waits(t *testing.T, m *hooktest.Machine, address string, has bool) {
+	t.Helper()
+	hooktest.Eventually(t, fmt.Sprintf("%s has a waiter: not %v", address, has), func() bool {
+		info, err := connectd.Status(t.Context(), m.Getenv)
+		return err == nil && slices.ContainsFunc(info.Sessions, func(s local.SessionInfo) bool {
+			return s.SessionID == address && s.Waiter == has
+		})
+	})
+}
+
+func TestAWatchWakesAgainAndAgainInEachSessionOfItsClient(t *testing.T) {
+	t.Parallel()
+	hub, m, o := idle(t)
+	stop := daemon(t, m, o)
+	m.Env["CLAUDE_CODE_SESSION_ID"] = "t1" // as a monitor has it, and keeps it
+	lines := watcher(t, m)
+	m.Hook("t1", "SessionStart", nil)
+	waits(t, m, "claude/1", true)
+	wakes := func(thread, address, id string) {
+		t.Helper()
+		hub.Mail(address, id, "QUERY", "question "+id)
+		if got := <-lines; !strings.Contains(got, "QUERY from beta/1 (verified)") || !strings.Contains(got, "question "+id) {
+			t.Errorf("the line of %s is %q", id, got)
+		}
+		m.Hook(thread, "UserPromptSubmit", map[string]any{"prompt": "<task-notification>"})
+		m.Hook(thread, "Stop", nil)
+	}
+	wakes("t1", "claude/1", "m1")
+	wakes("t1", "claude/1", "m2")
+	m.Hook("t1", "SessionEnd", map[string]any{"reason": "clear"})
+	m.Hook("t2", "SessionStart", map[string]any{"source": "clear"})
+	waits(t, m, "claude/2", true)
+	wakes("t2", "claude/2", "m3")
+	stop()
+	daemon(t, m, connectd.Options{})
+	waits(t, m, "claude/2", true)
+	wakes("t2", "claude/2", "m4")
+	m.Hook("t3", "SessionStart", map[string]any{"source": "resume"}) // without an end of the one before
+	waits(t, m, "claude/3", true)
+	waits(t, m, "claude/2", false)
+	wakes("t3", "claude/3", "m5")
+	select {
+	case got, open := <-lines:
+		t.Errorf("it goes on with %q, open: %v", got, open)
+	default:
+	}
+}
+
+func TestANewWatchReplacesTheOneOfItsClient(t *testing.T) {
+	t.Parallel()
+	hub, m, o := idle(t)
+	daemon(t, m, o)
+	m.Env["CLAUDE_CODE_SESSION_ID"] = "t1"
+	m.Hook("t1", "SessionStart", nil)
+	m.Hook("t1", "Stop", nil)
+	first := watcher(t, m)
+	waits(t, m, "claude/1", true)
+	second := watcher(t, m)
+	if got, open := <-first; open {
+		t.Errorf("the first says %q", got)
+	}
+	hub.Mail("claude/1", "m1", "QUERY", "which parser?")
+	if got := <-second; !strings.Contains(got, "which parser?") {
+		t.Errorf("the second says %q", got)
 	}
 }
 

@@ -261,6 +261,6 @@ func (s *session) info() local.SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return local.SessionInfo{Connection: s.st.Connection, Client: s.st.Client, SessionID: s.st.SessionID, Dir: s.st.Dir,
-		Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waiter != nil, Contact: s.contact,
+		Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waker() != nil, Contact: s.contact,
 		Trouble: s.problem}
 }

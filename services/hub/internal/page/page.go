@@ -120,7 +120,7 @@ func (s Site) Mount(e *echo.Echo) {
 	for _, at := range addresses {
 		e.GET(at, everywhere, securityHeaders(policy))
 	}
-	e.GET("/", s.home(everywhere), securityHeaders(policy))
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/", s.home(everywhere), securityHeaders(policy))
 	for name, text := range files() {
 		at := "/assets/" + name
 		if name == worker {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -107,8 +108,11 @@ func (s *Server) onError(err error, c echo.Context) {
 			"there is no such route: MCP is served at /mcp, and REST below /v1, whose routes /openapi.json lists"
 	case http.StatusMethodNotAllowed:
 		e.Code, e.Message = "METHOD_NOT_ALLOWED", "the route does not take this method; /openapi.json lists them"
-		if c.Request().URL.Path == "/" { // where an MCP client was given the URL of the server alone
+		switch path := c.Request().URL.Path; {
+		case path == "/": // where an MCP client was given the URL of the server alone
 			e.Message = "MCP is served at /mcp: add it to the URL; REST is served below /v1"
+		case path == "/mcp" || strings.HasPrefix(path, "/mcp/"): // which a person opens in a browser
+			e.Message = "this is the endpoint of MCP, which clients call by POST with a key; the console is at /"
 		}
 	case http.StatusRequestEntityTooLarge:
 		e.Code, e.Message = "PAYLOAD_TOO_LARGE", "the body must be at most 1 MiB"

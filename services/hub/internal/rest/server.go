@@ -46,6 +46,9 @@ type Server struct {
 	Bodies *bodies.Room
 }
 
+// reads are the methods of a document: monitors ask by HEAD whether it is there.
+var reads = []string{http.MethodGet, http.MethodHead}
+
 // Echo returns a router with the routes of all operations, GET /v1/health and GET /openapi.json. mount, which may be
 // nil, adds further endpoints behind the same middleware. The error is that of an OpenAPI document that cannot be
 // generated.
@@ -55,7 +58,7 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	e.HTTPErrorHandler = s.onError
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: fmt.Sprint(MaxBody)})
 	e.Use(s.requestID, s.recovered, s.origin, limit, s.bounded)
-	e.GET("/v1/health", func(c echo.Context) error {
+	e.Match(reads, "/v1/health", func(c echo.Context) error {
 		data, err := json.Marshal(map[string]string{"status": "ok", "version": s.Version})
 		if err != nil {
 			return err
@@ -67,7 +70,7 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 		return nil, err
 	}
 	document := static.New(echo.MIMEApplicationJSON, doc)
-	e.GET("/openapi.json", func(c echo.Context) error {
+	e.Match(reads, "/openapi.json", func(c echo.Context) error {
 		if err := s.Auth.Anonymous(c.Request()); err != nil {
 			return err
 		}

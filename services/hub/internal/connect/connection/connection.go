@@ -40,7 +40,9 @@ type Connection struct {
 	// Given is set for a key that the person gave, and that connecting did not make.
 	Given bool `json:"given,omitempty"`
 	// Hook is the absolute path of the hook's program; empty where no hooks are installed.
-	Hook        string      `json:"hook,omitempty"`
+	Hook string `json:"hook,omitempty"`
+	// Plugin is set where the hooks are to be a plugin of the client and not in its settings.
+	Plugin      bool        `json:"plugin,omitempty"`
 	Permissions Permissions `json:"permissions"`
 	Wake        Wake        `json:"wake"`
 	ConnectedAt time.Time   `json:"connectedAt"`

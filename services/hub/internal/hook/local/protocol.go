@@ -18,7 +18,7 @@ type Op string
 const (
 	// Hook answers one event.
 	Hook Op = "hook"
-	// Wait holds until there is a wake, and Watch goes on after each.
+	// Wait holds until there is a wake. Watch goes on after each, and after the session with the next of the same client.
 	Wait   Op = "wait"
 	Watch  Op = "watch"
 	Status Op = "status"
@@ -45,7 +45,7 @@ type Response struct {
 	Receipt string `json:"receipt,omitempty"`
 	// Line is the text of a wake for a process that watches.
 	Line string `json:"line,omitempty"`
-	// Over ends a wait: the session has ended, or another waits for it.
+	// Over ends a wait: the session has ended, or another waits for it. A watch ends only when another watches.
 	Over bool `json:"over,omitempty"`
 	// Info is the answer to Status.
 	Info *Info `json:"info,omitempty"`

@@ -10,21 +10,26 @@ import (
 	"parley.internal/services/hub/internal/hook/local"
 )
 
-// Wakes wait for at most a day, as long as a client lets a hook run.
+// A hook waits for at most a day, as long as a client lets it run.
 const (
 	longestWait = 24 * time.Hour
 	lookAgain   = 2 * time.Second
 )
 
 // wait holds until there is a wake, and writes it where the client reads it: on standard error with the exit code 2, or as a
-// line on standard output, again and again. It ends when the session ends, another waits for it, or the client is gone.
+// line on standard output, again and again. It ends when another waits, or the client is gone; one that waits once also ends
+// with the session, while one that watches goes on for the client's next session, because a client tells its model of the end.
 func (p *Process) wait(ctx context.Context, call hook.Call) int {
 	client := processOf(call)
 	if client.PID == 0 {
 		return 0 // nothing would end it
 	}
-	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if p.event == "wait" {
+		ctx, cancel = context.WithTimeout(ctx, longestWait)
+		defer cancel()
+	}
 	go func() {
 		for ctx.Err() == nil {
 			if !local.Alive(client.PID, client.Start) {
