@@ -19,7 +19,7 @@ import (
 var silent = map[string]error{
 	"no bus of the account":   errors.New("exit status 1: Failed to connect to bus: No medium found"),
 	"a newer systemctl":       errors.New("exit status 1: Failed to connect to user scope bus via local transport: not defined"),
-	"a machine without it":    errors.New("exit status 1: System has not been booted with systemd as init system (PID 1). Can't operate."),
+	"a machine without it":    errors.New("exit status 1: System has not been booted with systemd as init system (PID 1). Can't operate"),
 	"no program":              fmt.Errorf("systemctl: %w", &exec.Error{Name: "systemctl", Err: exec.ErrNotFound}),
 	"no session of an Apple":  errors.New("exit status 125: Bootstrap failed: 125: Domain does not support specified action"),
 	"no domain of an account": errors.New("exit status 112: Could not find domain for"),
