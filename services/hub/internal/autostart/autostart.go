@@ -61,7 +61,8 @@ func (s *Service) Path() (string, error) {
 }
 
 // Install writes the definition and starts the service, now and whenever the machine or the session of the account
-// starts. A service that is installed is replaced and restarted. It returns the path of the definition.
+// starts. A service that is installed is replaced and restarted. It returns the path of the definition. Where no service
+// manager answers it leaves the files as they were, and the error wraps [ErrNoManager].
 func (s *Service) Install(ctx context.Context) (path string, err error) {
 	path, err = s.ours()
 	if err != nil {
@@ -71,50 +72,97 @@ func (s *Service) Install(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return path, err
 	}
-	if err := s.prepare(ctx); err != nil {
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	existed := err == nil
+	made, err := makeDir(filepath.Dir(path))
+	if err != nil {
 		return path, err
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return path, err
 	}
-	if s.OS == "darwin" {
-		_, _ = s.Run(ctx, "launchctl", "bootout", s.domain()+"/"+label) // it may not run
-		_, err = s.Run(ctx, "launchctl", "bootstrap", s.domain(), path)
+	err = s.start(ctx, path)
+	none := s.unmanaged(err)
+	if none == nil {
 		return path, err
 	}
-	for _, args := range [][]string{{"daemon-reload"}, {"enable", name}, {"restart", name}} {
-		if _, err := s.systemctl(ctx, args...); err != nil {
-			return path, err
-		}
+	if existed {
+		return path, errors.Join(none, os.WriteFile(path, before, 0o644))
 	}
-	return path, nil
+	none = errors.Join(none, os.Remove(path))
+	for _, dir := range made {
+		_ = os.Remove(dir) // it stays where another program has written to it meanwhile
+	}
+	return path, none
 }
 
-// Uninstall stops the service and removes its definition, and leaves its data. It returns the path of the definition; a
-// service that is not installed is an error that wraps [fs.ErrNotExist].
-func (s *Service) Uninstall(ctx context.Context) (path string, err error) {
-	path, err = s.ours()
-	if err != nil {
-		return path, err
+// makeDir creates a directory and returns those that it made, the deepest first.
+func makeDir(dir string) (made []string, err error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
+			break
+		}
+		made = append(made, at)
 	}
-	if _, err := os.Stat(path); err != nil {
-		return path, fmt.Errorf("no service is installed: %w", err)
-	}
+	return made, os.MkdirAll(dir, 0o755)
+}
+
+// start lets the service manager read the definition and start the service anew.
+func (s *Service) start(ctx context.Context, path string) error {
 	if s.OS == "darwin" {
 		_, _ = s.Run(ctx, "launchctl", "bootout", s.domain()+"/"+label) // it may not run
-		return path, os.Remove(path)
+		_, err := s.Run(ctx, "launchctl", "bootstrap", s.domain(), path)
+		return err
+	}
+	if _, err := s.systemctl(ctx, "daemon-reload"); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"enable", name}, {"restart", name}} {
+		if _, err := s.systemctl(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Removed is a service that was removed.
+type Removed struct {
+	// Path is that of its definition.
+	Path string
+	// Unmanaged wraps [ErrNoManager] where no service manager answered, so that nothing was stopped.
+	Unmanaged error
+}
+
+// Uninstall stops the service and removes its definition, and leaves its data. Where no service manager answers it
+// removes the definition alone. A service that is not installed is an error that wraps [fs.ErrNotExist].
+func (s *Service) Uninstall(ctx context.Context) (Removed, error) {
+	path, err := s.installed()
+	out := Removed{Path: path}
+	if err != nil {
+		return out, err
+	}
+	if s.OS == "darwin" {
+		_, err := s.Run(ctx, "launchctl", "bootout", s.domain()+"/"+label) // it may not run
+		out.Unmanaged = s.unmanaged(err)
+		return out, os.Remove(path)
 	}
 	if _, err := s.systemctl(ctx, "disable", "--now", name); err != nil {
-		return path, err
+		if out.Unmanaged = s.unmanaged(err); out.Unmanaged == nil {
+			return out, err
+		}
+		return out, s.remove(path)
 	}
 	if err := os.Remove(path); err != nil {
-		return path, err
+		return out, err
 	}
 	_, err = s.systemctl(ctx, "daemon-reload")
-	return path, err
+	return out, err
 }
 
 // Status is the state of the service.
@@ -126,7 +174,7 @@ type Status struct {
 	State string
 }
 
-// Status asks the service manager for the state of the service.
+// Status asks the service manager for the state of the service. Where none answers, the error wraps [ErrNoManager].
 func (s *Service) Status(ctx context.Context) (Status, error) {
 	path, err := s.Path()
 	if err != nil {
@@ -142,10 +190,14 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 		st.State = "loaded"
 		if _, err := s.Run(ctx, "launchctl", "print", s.domain()+"/"+label); err != nil {
 			st.State = "not loaded"
+			return st, s.unmanaged(err)
 		}
 		return st, nil
 	}
 	out, err := s.systemctl(ctx, "is-active", name) // its exit code is not 0 for a service that is not active
+	if none := s.unmanaged(err); none != nil {
+		return st, none
+	}
 	st.State = strings.TrimSpace(out)
 	if st.State == "" {
 		return st, err

@@ -51,7 +51,7 @@ func TestAServiceIsInstalledShownAndRemoved(t *testing.T) {
 			[]string{"systemctl --user daemon-reload", "systemctl --user enable parley", "systemctl --user restart parley"},
 			[]string{"systemctl --user disable --now parley", "systemctl --user daemon-reload"}},
 		"systemd, of the machine": {"linux", true, "etc/systemd/system/parley.service",
-			[]string{"id -u parley", "systemctl daemon-reload", "systemctl enable parley", "systemctl restart parley"},
+			[]string{"systemctl daemon-reload", "id -u parley", "systemctl enable parley", "systemctl restart parley"},
 			[]string{"systemctl disable --now parley", "systemctl daemon-reload"}},
 		"launchd": {"darwin", false, "home/Library/LaunchAgents/dev.parley.server.plist",
 			[]string{"launchctl bootout gui/501/dev.parley.server", "launchctl bootstrap gui/501 PATH"},
@@ -78,8 +78,8 @@ func TestAServiceIsInstalledShownAndRemoved(t *testing.T) {
 				t.Errorf("got %+v, %v", st, err)
 			}
 			m.calls = nil
-			path, err := s.Uninstall(t.Context())
-			if _, gone := os.Stat(path); err != nil || !errors.Is(gone, fs.ErrNotExist) || !slices.Equal(m.calls, c.uninstall) {
+			removed, err := s.Uninstall(t.Context())
+			if _, gone := os.Stat(removed.Path); removed.Path != want || removed.Unmanaged != nil || err != nil || !errors.Is(gone, fs.ErrNotExist) || !slices.Equal(m.calls, c.uninstall) {
 				t.Errorf("it is removed with %v, %v, by %q", err, gone, m.calls)
 			}
 			if st, err := s.Status(t.Context()); err != nil || st.Installed {
@@ -111,7 +111,7 @@ func TestADefinitionOfSomebodyElseStays(t *testing.T) {
 func TestAMissingAccountIsMade(t *testing.T) {
 	t.Parallel()
 	m := &manager{fail: "id -u"}
-	if _, err := service(t, m, "linux", true).Install(t.Context()); err != nil || !strings.HasPrefix(m.calls[1], "useradd --system ") {
+	if _, err := service(t, m, "linux", true).Install(t.Context()); err != nil || !strings.HasPrefix(m.calls[2], "useradd --system ") {
 		t.Errorf("%v, %q", err, m.calls)
 	}
 }

@@ -106,7 +106,7 @@ func (s *Service) plist() string {
 	line("integer", "63") // 0077
 	for _, key := range []string{"StandardOutPath", "StandardErrorPath"} {
 		line("key", key)
-		line("string", filepath.Join(s.Home, "Library/Logs/parley.log"))
+		line("string", s.log())
 	}
 	b.WriteString("  </dict>\n</plist>\n")
 	return b.String()

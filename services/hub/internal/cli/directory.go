@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,22 +39,23 @@ func (w *world) chooseData(cmd *cobra.Command) error {
 	if data.Changed {
 		return errors.New("--data must name a directory")
 	}
-	if kind := cmd.Flags().Lookup("store"); kind != nil && kind.Value.String() != "sqlite" {
+	kind := cmd.Flags().Lookup("store")
+	if kind != nil && kind.Value.String() != "sqlite" {
 		return nil
 	}
 	work, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("cannot find the working directory: %w (name a data directory with --data)", err)
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = work
-	}
+	home, _ := os.UserHomeDir() // empty where it is unknown
 	choice := datadir.Find(cmd.Context(), work, home)
 	if choice.Note != "" {
 		fmt.Fprintln(w.err, "parley:", choice.Note)
 	}
-	return data.Value.Set(choice.Dir)
+	if choice.Dir == "" && kind != nil { // it opens the store, and may make one
+		return errors.New("no data directory is known, as HOME is empty: give --data, or set HOME")
+	}
+	return data.Value.Set(cmp.Or(choice.Dir, filepath.Join(work, ".parley")))
 }
 
 func nameOfCommand(cmd *cobra.Command) string {

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"io"
 	"time"
 
+	"parley.internal/services/hub/internal/autostart"
 	"parley.internal/shared/overview"
 )
 
@@ -24,4 +26,9 @@ func Watch(ctx context.Context, base, mark string, pause func(context.Context, t
 		return err
 	}
 	return h.watch(ctx, mark, pause, func(n update) error { return tell(n.view, n.trouble) })
+}
+
+// StartService starts a service as the command service install does, with the test's service manager and clock.
+func StartService(ctx context.Context, s *autostart.Service, ask autostart.Watch, dir, addr string, out io.Writer) error {
+	return (&world{out: out}).startService(ctx, s, ask, dir, addr)
 }

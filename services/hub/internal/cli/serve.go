@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,7 +29,6 @@ import (
 	"parley.internal/services/hub/internal/mcp"
 	"parley.internal/services/hub/internal/memory"
 	"parley.internal/services/hub/internal/page"
-	"parley.internal/services/hub/internal/portowner"
 	"parley.internal/services/hub/internal/rest"
 	"parley.internal/services/hub/internal/signin"
 	"parley.internal/shared/app"
@@ -93,36 +91,24 @@ func (w *world) serve(ctx context.Context, c *config.Config) (err error) {
 		defer cancel()
 		err = errors.Join(err, tracer.Close(end))
 	}()
-	var lock *datadir.Lock
-	if c.Store == "sqlite" {
-		if lock, err = datadir.Take(ctx, c.Data, "serve", servePatience); err != nil {
-			return err
-		}
+	listener, lock, err := claim(ctx, c)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
 	o, err := open(ctx, c, tracer)
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, o.db.Close()) }()
 	out := newLines(w.err)
 	defer func() { err = errors.Join(err, out.Close()) }()
 	log := w.log(out)
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("cannot listen on %s: %s listens there (stop it, or choose another address with --addr)", c.Addr,
-			portowner.Describe(ctx, c.Addr))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w (choose another with --addr)", c.Addr, err)
-	}
+	warn(c, listener.Addr(), log)
 	if c.PublicURL == "" && c.Loopback() {
 		c.PublicURL = url(c, listener.Addr())
-	}
-	if host, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && c.Store == "sqlite" &&
-		net.ParseIP(host).IsUnspecified() {
-		log.Warn("every machine that reaches this one can call the server, over HTTP without TLS; for this machine alone give "+
-			"--addr 127.0.0.1:"+port+", for others put a TLS proxy in front of that", "addr", c.Addr)
 	}
 	return w.run(ctx, c, o, lock, listener, tracer, log, room)
 }

@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"parley.internal/services/hub/internal/autostart"
 	"parley.internal/services/hub/internal/config"
+	"parley.internal/services/hub/internal/datadir"
 )
 
 // systemData is the data directory of a service of the machine; systemd makes it.
@@ -54,8 +58,11 @@ func (w *world) serviceInstall() *cobra.Command {
 	var system, dry bool
 	cmd := &cobra.Command{Use: "install [flags] [-- FLAGS OF SERVE]", Short: "Install and start the service",
 		Long: "Install the server as a service that starts with your session or, with --system, with the machine. It prints no\n" +
-			"keys: those of the first start are in the data directory. Other flags of `parley serve` follow after --.",
-		Example: "  parley service install\n  sudo parley service install --system -- --public-url https://parley.example.org --trust-proxy 1"}
+			"keys: those of the first start are in the data directory. Other flags of `parley serve` follow after --.\n\n" +
+			"It is refused where another program has the address, and ends with the exit code 1 where the server does not\n" +
+			"answer within 10 seconds after its start.",
+		Example: "  parley service install\n  sudo parley service install --system -- --public-url https://parley.example.org --trust-proxy 1 " +
+			"--rate 50 --burst 200"}
 	cmd.Flags().BoolVar(&system, "system", false, "for the machine, as root: the account parley runs it, confined")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the definition, and change nothing")
 	cmd.Flags().StringVar(&c.Addr, "addr", "127.0.0.1:3001", "address to listen on")
@@ -72,7 +79,7 @@ func (w *world) serviceInstall() *cobra.Command {
 		}
 		c.Data, c.Store = dir, "sqlite"
 		s.Args = append([]string{"serve", "--data", dir, "--addr", c.Addr, "--hide-keys"}, args...)
-		if err := checkServeArgs(s.Args[1:]); err != nil {
+		if err := checkServeArgs(s.Args[1:6], args); err != nil {
 			return usage("%w; see `parley serve --help`", err)
 		}
 		if dry {
@@ -85,18 +92,67 @@ func (w *world) serviceInstall() *cobra.Command {
 		if system && os.Geteuid() != 0 {
 			return errors.New("--system needs root: run it with sudo")
 		}
-		path, err := s.Install(cmd.Context())
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w.out, "Installed %s and started it: the server listens on %s, with its data and the first keys in %s.\n", path,
-			c.Addr, dir)
-		if s.OS == "linux" && !system {
-			fmt.Fprintln(w.out, "It ends with your last session; `loginctl enable-linger` lets it go on.")
-		}
-		return nil
+		return w.startService(cmd.Context(), s, watch(), dir, c.Addr)
 	}
 	return cmd
+}
+
+// watch returns how the server of a service is asked after its start.
+func watch() autostart.Watch {
+	return autostart.Watch{
+		Client: &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+		Now:    time.Now,
+		Pause: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-time.After(d):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+}
+
+// startService installs and starts a service whose address and data directory are nobody else's, and says that it
+// listens once it answers.
+func (w *world) startService(ctx context.Context, s *autostart.Service, ask autostart.Watch, dir, addr string) error {
+	if err := vacant(ctx, s, dir, addr); err != nil {
+		return err
+	}
+	path, err := s.Install(ctx)
+	if err != nil {
+		return err
+	}
+	if err := ask.Answers(ctx, addr); err != nil {
+		return fmt.Errorf("installed %s: %w; look with %s", path, err, s.Look())
+	}
+	fmt.Fprintf(w.out, "Installed %s and started it: the server listens on %s, with its data and the first keys in %s.\n", path, addr, dir)
+	if s.OS == "linux" && !s.System {
+		fmt.Fprintln(w.out, "It ends with your last session; `loginctl enable-linger` lets it go on.")
+	}
+	return nil
+}
+
+// vacant returns an error if another process than the service has its address or its data directory.
+func vacant(ctx context.Context, s *autostart.Service, dir, addr string) error {
+	const patience = 2 * time.Second // for a command that has the directory
+	pid := s.PID(ctx)
+	lock, err := datadir.TakeExisting(ctx, dir, "service install", patience)
+	if lock != nil {
+		err = lock.Release()
+	}
+	var taken *datadir.Taken
+	own := errors.As(err, &taken) && pid != 0 && taken.PID == pid
+	if err != nil && !own {
+		return err
+	}
+	listener, err := listen(ctx, addr)
+	if err == nil {
+		return listener.Close()
+	}
+	if _, port, splitErr := net.SplitHostPort(addr); own && splitErr == nil && strings.HasSuffix(taken.URL, ":"+port) {
+		return nil
+	}
+	return err
 }
 
 // serviceData returns the absolute data directory of a service.
@@ -118,16 +174,29 @@ func serviceData(s *autostart.Service, given string) (string, error) {
 	return filepath.Abs(given)
 }
 
-// checkServeArgs parses the flags of serve, so that a service is not installed that cannot start.
-func checkServeArgs(args []string) error {
+// checkServeArgs parses the flags of serve, those that the service has of its own and the others that follow after --, so
+// that a service is not installed that cannot start.
+func checkServeArgs(own, others []string) error {
 	var c config.Config
 	cmd := &cobra.Command{}
-	c.ServeFlags(cmd.Flags(), func(string) string { return "" })
-	if err := cmd.ParseFlags(args); err != nil {
+	flags := cmd.Flags()
+	c.ServeFlags(flags, func(string) string { return "" })
+	if err := flags.Parse(others); err != nil {
 		return err
 	}
-	if rest := cmd.Flags().Args(); len(rest) > 0 {
+	for _, name := range []string{"addr", "data"} {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s is the service's own: give --%[1]s before --", name)
+		}
+	}
+	if rest := flags.Args(); len(rest) > 0 {
 		return fmt.Errorf("serve takes no argument %q", rest[0])
+	}
+	if err := flags.Parse(own); err != nil {
+		return err
+	}
+	if _, port, err := net.SplitHostPort(c.Addr); err == nil && port == "0" {
+		return errors.New("--addr of a service must name its port, not 0")
 	}
 	return c.CheckServe()
 }
@@ -142,7 +211,12 @@ func (w *world) serviceStatus() *cobra.Command {
 			return err
 		}
 		st, err := s.Status(cmd.Context())
-		if err != nil {
+		switch {
+		case errors.Is(err, autostart.ErrNoManager) && st.Installed:
+			return fmt.Errorf("%s is installed, but %w", st.Path, err)
+		case errors.Is(err, autostart.ErrNoManager):
+			return fmt.Errorf("no service is installed, and %w", err)
+		case err != nil:
 			return err
 		}
 		if !st.Installed {
@@ -164,11 +238,16 @@ func (w *world) serviceUninstall() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		path, err := s.Uninstall(cmd.Context())
+		removed, err := s.Uninstall(cmd.Context())
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w.out, "Stopped the service and removed %s; its data stays.\n", path)
+		if removed.Unmanaged != nil {
+			fmt.Fprintf(w.out, "Removed %s; its data stays. A server that it may have started was not stopped, because no service "+
+				"manager answers here.\n", removed.Path)
+			return nil
+		}
+		_, err = fmt.Fprintf(w.out, "Stopped the service and removed %s; its data stays.\n", removed.Path)
 		return err
 	}
 	return cmd

@@ -17,16 +17,20 @@ const name = ".parley"
 
 // Choice is the directory of a command that names none.
 type Choice struct {
+	// Dir is empty if the home directory is unknown and there is no other that can be trusted.
 	Dir string
 	// Note names the directory and the reason, where more than one could be meant; else it is empty.
 	Note string
 }
 
 // Find returns the nearest .parley in the working directory or above it that can be trusted, or else that of the home
-// directory. It trusts a directory that is the user's own, has the mode 0700 and is not tracked by git, so that no cloned
+// directory, which is empty if it is unknown. It trusts a directory that is the user's own, has the mode 0700 and is not tracked by git, so that no cloned
 // repository and no other user chooses a server.
 func Find(ctx context.Context, work, home string) Choice {
-	atHome := filepath.Join(home, name) // in the working directory, if the home directory is unknown
+	atHome := ""
+	if home != "" {
+		atHome = filepath.Join(home, name)
+	}
 	var refused, others []string
 	taken := ""
 	for dir := work; ; dir = filepath.Dir(dir) {
@@ -47,12 +51,15 @@ func Find(ctx context.Context, work, home string) Choice {
 	}
 	if taken == "" {
 		taken = atHome
-	} else if _, err := os.Lstat(atHome); !errors.Is(err, fs.ErrNotExist) {
+	} else if _, err := os.Lstat(atHome); atHome != "" && !errors.Is(err, fs.ErrNotExist) {
 		others = append(others, atHome)
 	}
 	c := Choice{Dir: taken}
 	if len(refused)+len(others) > 0 {
-		said := append(refused, "the data directory is "+taken)
+		said := refused
+		if taken != "" {
+			said = append(said, "the data directory is "+taken)
+		}
 		if len(others) > 0 {
 			said = append(said, "there is "+strings.Join(others, " and ")+" as well")
 		}

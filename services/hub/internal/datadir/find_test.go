@@ -123,6 +123,35 @@ func TestTheNearestTrustedDirectoryIsTakenElseThatAtHome(t *testing.T) {
 	}
 }
 
+func TestWithoutAHomeDirectoryOnlyATrustedOneIsTaken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make func(tree)
+		want string // below the tree's home
+		said string
+	}{
+		"none":                           {func(tree) {}, "", ""},
+		"one above":                      {func(f tree) { f.data(f.clone, 0o700) }, "src/clone/.parley", ""},
+		"one here":                       {func(f tree) { f.data(f.work, 0o700) }, "src/clone/deep/down/.parley", ""},
+		"one here that others can read":  {func(f tree) { f.data(f.work, 0o755) }, "", "is not used: its mode is not 0700 (name one"},
+		"one above that others can read": {func(f tree) { f.data(f.clone, 0o755) }, "", "is not used: its mode is not 0700 (name one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newTree(t)
+			c.make(f)
+			want := ""
+			if c.want != "" {
+				want = filepath.Join(f.home, c.want)
+			}
+			got := datadir.Find(t.Context(), f.work, "")
+			if got.Dir != want || (c.said == "") != (got.Note == "") || !strings.Contains(got.Note, c.said) {
+				t.Errorf("got %+v, want %q, %q", got, want, c.said)
+			}
+		})
+	}
+}
+
 // The configuration of a repository may name programs; a repository that was unpacked, not cloned, brings its own.
 func TestAttackTheConfigurationOfARepositoryRunsNothing(t *testing.T) {
 	t.Parallel()
