@@ -97,7 +97,8 @@ func TestAClientThatIsNoBrowserIsToldWhatTheServerIs(t *testing.T) {
 			t.Errorf("HEAD %s: %s", path, a)
 		}
 	}
-	if a := u.Hub.Raw("GET", "/mcp", nil); a.Status != 405 || !strings.Contains(string(a.Body), "this is the endpoint of MCP, which clients call by POST") {
+	if a := u.Hub.Raw("GET", "/mcp", nil); a.Status != 405 ||
+		!strings.Contains(string(a.Body), "this is the endpoint of MCP, which clients call by POST") {
 		t.Errorf("GET /mcp: %s", a)
 	}
 	if a := u.Hub.Raw("POST", "/", nil); a.Status != 405 || !strings.Contains(string(a.Body), "MCP is served at /mcp") {

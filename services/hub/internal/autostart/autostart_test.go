@@ -79,7 +79,8 @@ func TestAServiceIsInstalledShownAndRemoved(t *testing.T) {
 			}
 			m.calls = nil
 			removed, err := s.Uninstall(t.Context())
-			if _, gone := os.Stat(removed.Path); removed.Path != want || removed.Unmanaged != nil || err != nil || !errors.Is(gone, fs.ErrNotExist) || !slices.Equal(m.calls, c.uninstall) {
+			if _, gone := os.Stat(removed.Path); removed.Path != want || removed.Unmanaged != nil || err != nil ||
+				!errors.Is(gone, fs.ErrNotExist) || !slices.Equal(m.calls, c.uninstall) {
 				t.Errorf("it is removed with %v, %v, by %q", err, gone, m.calls)
 			}
 			if st, err := s.Status(t.Context()); err != nil || st.Installed {

@@ -337,16 +337,22 @@ func TestGoldenFiles(t *testing.T) {
 			}
 			fmt.Fprintf(&b, "=== %s %s\n", file, strings.NewReplacer("\r", "␍", "\ufeff", "<BOM>", s.root, "").Replace(text))
 		}
-		path := filepath.Join("testdata", "golden", name+".txt")
-		if *update {
-			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		matches(t, name, b.String())
+	}
+}
+
+// matches compares a text with the file of a name, which -update writes.
+func matches(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		want, err := os.ReadFile(path)
-		if err != nil || string(want) != b.String() {
-			t.Errorf("%s: %v (accept it with -update)\n%s", name, err, b.String())
-		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != text {
+		t.Errorf("%s: %v (accept it with -update)\n%s", name, err, text)
 	}
 }
 

@@ -72,16 +72,7 @@ func TestAPluginIsWrittenIntoADirectoryOfParley(t *testing.T) {
 				}
 			}
 		}
-		path := filepath.Join("testdata", "golden", name+".txt")
-		if *update {
-			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil || string(want) != b.String() {
-			t.Errorf("%s: %v (accept it with -update)\n%s", name, err, b.String())
-		}
+		matches(t, name, b.String())
 	}
 }
 

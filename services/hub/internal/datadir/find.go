@@ -24,8 +24,8 @@ type Choice struct {
 }
 
 // Find returns the nearest .parley in the working directory or above it that can be trusted, or else that of the home
-// directory, which is empty if it is unknown. It trusts a directory that is the user's own, has the mode 0700 and is not tracked by git, so that no cloned
-// repository and no other user chooses a server.
+// directory, which is empty if it is unknown. It trusts a directory that is the user's own, has the mode 0700 and is not
+// tracked by git, so that no cloned repository and no other user chooses a server.
 func Find(ctx context.Context, work, home string) Choice {
 	atHome := ""
 	if home != "" {
