@@ -45,17 +45,10 @@ func (s *Service) Revoke(ctx context.Context, c identity.Caller, in RevokeInput)
 	return out, err
 }
 
-// GiveBack revokes the key that the input holds, with all keys that it made, whoever calls: who has a key may end it. A key
-// that is not known is Unauthenticated, and one that was revoked before stays so.
+// GiveBack revokes the key in the input, with all keys that it made, for any caller: the holder of a key may end it. An
+// unknown key is Unauthenticated, and a revoked one stays so.
 func (s *Service) GiveBack(ctx context.Context, c identity.Caller, in GiveBackInput) (View, error) {
-	user, id, ok := parse(keyPrefix, in.Key)
-	if !ok {
-		return View{}, errUnknown
-	}
-	k, err := apiKeys.Get(ctx, s.DB.User(user), id)
-	if fault.Is(err, fault.NotFound) {
-		return View{}, errUnknown
-	}
+	user, id, k, err := s.find(ctx, in.Key)
 	if err != nil {
 		return View{}, err
 	}

@@ -51,14 +51,7 @@ var errUnknown = fault.New(fault.Unauthenticated, "this key is not known")
 // Lookup returns the caller of a key and the time at which the key expires, zero for never. It
 // needs one read, and another for a key that a key has made. A key that is unknown, expired or revoked is Unauthenticated.
 func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Caller, until time.Time, err error) {
-	user, id, ok := parse(keyPrefix, secret)
-	if !ok {
-		return caller, until, errUnknown
-	}
-	k, err := apiKeys.Get(ctx, s.DB.User(user), id)
-	if fault.Is(err, fault.NotFound) {
-		return caller, until, errUnknown
-	}
+	user, id, k, err := s.find(ctx, secret)
 	if err != nil {
 		return caller, until, err
 	}
@@ -70,6 +63,19 @@ func (s *Service) Lookup(ctx context.Context, secret string) (caller identity.Ca
 		s.Used(caller)
 	}
 	return caller, until, nil
+}
+
+// find returns the key of a secret, valid or not, with its user and its id. An unknown one is Unauthenticated.
+func (s *Service) find(ctx context.Context, secret string) (user, id string, k Key, err error) {
+	user, id, ok := parse(keyPrefix, secret)
+	if !ok {
+		return user, id, k, errUnknown
+	}
+	k, err = apiKeys.Get(ctx, s.DB.User(user), id)
+	if fault.Is(err, fault.NotFound) {
+		err = errUnknown
+	}
+	return user, id, k, err
 }
 
 // validUntil returns the time at which a key expires, zero for never, or Unauthenticated if the key or one of its
