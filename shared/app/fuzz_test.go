@@ -62,7 +62,7 @@ func FuzzEveryInputHasAnOutcome(f *testing.F) {
 		if asHuman {
 			caller = human
 		}
-		// What a call costs grows with what its user has, such as keys, so that each user has that of a thousand calls.
+		// The cost of a call grows with the documents of its user, such as keys, so each user has those of a thousand calls.
 		caller.User = fmt.Sprint("u", calls/1000)
 		calls++
 		var before, after runtime.MemStats

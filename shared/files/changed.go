@@ -13,7 +13,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// The bounds of what one call tells of changed files. The files beyond them are counted.
+// The bounds of the reports of one call about changed files. The files beyond them are counted.
 const (
 	// maxChangedLines is the number of lines that the editor gets.
 	maxChangedLines = 20

@@ -15,7 +15,7 @@ import (
 // ErrNoManager means that no service manager answers on this machine, or none for this account.
 var ErrNoManager = errors.New("no service manager answers")
 
-// silence is what systemctl and launchctl print where there is nobody to talk to.
+// silence is the output of systemctl and launchctl where no service manager answers.
 var silence = regexp.MustCompile(`Failed to connect to .*(bus|transport)|not been booted with systemd|` +
 	`Failed to get D-Bus connection|Could not find domain for|Domain does not support specified action`)
 

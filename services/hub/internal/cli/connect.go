@@ -55,7 +55,8 @@ func (w *world) connectCommand() *cobra.Command {
 	p.StringVar(&f.toolsets, "toolsets", "", "the tools that the client sees: all, default, or toolsets separated by "+
 		"commas; by default agent")
 	p.BoolVar(&f.noHooks, "no-hooks", false, "give the client the server alone")
-	p.BoolVar(&f.plugin, "plugin", false, "claude: install the hooks as a plugin, whose monitor wakes an idle agent, instead of in its settings")
+	p.BoolVar(&f.plugin, "plugin", false, "claude: install the hooks as a plugin, whose monitor wakes an idle agent, instead of "+
+		"in its settings")
 	p.BoolVar(&f.rules, "rules", false, "add a section on working with others to AGENTS.md or CLAUDE.md")
 	p.BoolVar(&f.permissions, "permissions", false, "ring you for the client's permission requests")
 	p.IntVar(&f.timeout, "permission-timeout", 300, "seconds after which the client asks by itself")

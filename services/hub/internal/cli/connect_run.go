@@ -195,7 +195,7 @@ func (j *connector) choices(now *connection.Connection, old connection.Connectio
 	}
 }
 
-// chosen gives the settings what was chosen for the connection.
+// chosen applies the choices of a connection to its settings.
 func (j *connector) chosen(s *connect.Setup, c connection.Connection) {
 	s.Permissions, s.PermissionSeconds = c.Permissions.On, cmp.Or(c.Permissions.Timeout, 300)+5
 	if s.Plugin = ""; c.Plugin && s.Hook != "" {

@@ -14,7 +14,7 @@ import (
 	"parley.internal/services/hub/internal/portowner"
 )
 
-// listen listens on an address. The error of one that is taken names who has it.
+// listen listens on an address. The error of one that is taken names its owner.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {

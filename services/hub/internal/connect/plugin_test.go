@@ -164,7 +164,8 @@ func TestTheRecordsOfTheClientLoseAPluginThatIsRemovedAndKeepOthers(t *testing.T
 		"home/.claude/plugins/installed_plugins.json":  `{"version": 2, "plugins": {"x@y": []}}`,
 	} {
 		var got, wanted any
-		if json.Unmarshal([]byte(s.read(file)), &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil || fmt.Sprint(got) != fmt.Sprint(wanted) {
+		if json.Unmarshal([]byte(s.read(file)), &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil ||
+			fmt.Sprint(got) != fmt.Sprint(wanted) {
 			t.Errorf("%s is %s", file, s.read(file))
 		}
 	}

@@ -29,7 +29,7 @@ type Options struct {
 	// Patience is the time after which the person is called where nothing wakes an idle agent.
 	Patience time.Duration
 	// Settle is the time between the end of a turn and a wake by a process of the client. A client that is about to end its
-	// turn may lose what such a process says.
+	// turn may lose the words of such a process.
 	Settle time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
@@ -114,7 +114,8 @@ func Run(ctx context.Context, o Options) error {
 		o.Codex = codex
 	}
 	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
-		used: map[string]string{}, watches: map[watched]*waiter{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks), idle: time.Now()}
+		used: map[string]string{}, watches: map[watched]*waiter{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks),
+		idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	defer d.stop()
 	return d.run()

@@ -89,7 +89,7 @@ func (d *Daemon) wait(conn *local.Conn, req local.Request) {
 	}
 }
 
-// begins makes a process the waiter of its session, and returns what takes that back. It is not ok where there is no such
+// begins makes a process the waiter of its session, and returns the function that undoes it. It is not ok where there is no such
 // session.
 func (d *Daemon) begins(w *waiter, req local.Request) (end func(), ok bool) {
 	if w.watches {

@@ -17,8 +17,8 @@ const own = "parley.internal/"
 // sources are the packages of the programs, seen from the directory of the hub.
 var sources = []string{".", "./cmd/parley-hook"}
 
-// licenses returns the licenses of what the programs of a platform hold. A module that the linker names and this does not
-// find is an error.
+// licenses returns the licenses of the modules in the programs of a platform. A module that the linker names and this does
+// not find is an error.
 func (b Builder) licenses(ctx context.Context, p release.Platform, programs ...[]byte) ([]byte, error) {
 	format := `{{if not .Standard}}{{with .Module}}{{.Path}}{{"\t"}}{{.Version}}{{"\t"}}{{.Dir}}{{end}}{{"\t"}}{{.Dir}}{{end}}`
 	list, err := run(ctx, b.hub(), platform(p), append([]string{"list", "-deps", "-f", format}, sources...))

@@ -25,7 +25,8 @@ func TestAPackageIsForThePlatformOfTheBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(got, []byte(`?type=module\u0026goos=windows\u0026goarch=arm64"`)); n != 3 || bytes.Contains(got, []byte("goos=linux")) {
+	if n := bytes.Count(got, []byte(`?type=module\u0026goos=windows\u0026goarch=arm64"`)); n != 3 ||
+		bytes.Contains(got, []byte("goos=linux")) {
 		t.Errorf("%d packages are for windows/arm64:\n%s", n, got)
 	}
 }

@@ -42,8 +42,8 @@ class Files extends View {
     if (!this.firstChild) this.build();
     this.wake([...held, ...waiting]);
     const words = this.words.toLowerCase();
-    const fits = x => !words || [x.project, x.worktree, x.branch, x.pattern, ...x.patterns || [], x.path, ...x.paths || [], x.holder, x.sessionId,
-      x.by, x.reason].join(' ').toLowerCase().includes(words);
+    const fits = x => !words || [x.project, x.worktree, x.branch, x.pattern, ...x.patterns || [], x.path, ...x.paths || [],
+      x.holder, x.sessionId, x.by, x.reason].join(' ').toLowerCase().includes(words);
     const found = held.filter(fits), lined = waiting.filter(fits), past = recent.filter(fits);
     const projects = grouped([...found.slice(0, this.most), ...lined.map(w => ({ ...w, waits: true }))], x => x.project);
     const box = this.querySelector('#projects');
