@@ -89,8 +89,8 @@ func (d *Daemon) wait(conn *local.Conn, req local.Request) {
 	}
 }
 
-// begins makes a process the waiter of its session, and returns the function that undoes it. It is not ok where there is no such
-// session.
+// begins makes a process the waiter of its session, and returns the function that undoes it. It is not ok where there is no
+// such session.
 func (d *Daemon) begins(w *waiter, req local.Request) (end func(), ok bool) {
 	if w.watches {
 		return d.watch(w, req), true
@@ -174,6 +174,9 @@ func (s *session) offer() {
 	rules := wake.Rules{On: s.conn.Wake.On, PerHour: s.conn.Wake.PerHour, PerSender: s.conn.Wake.PerSender}
 	held := len(s.st.Wake.Held)
 	v := s.st.Wake.Offer(rules, now, s.daemon.free(s.id, s.reasons))
+	if v.Wake != nil && helpless {
+		s.st.Wake.CalledPerson()
+	}
 	if v.Wake != nil || v.Stopped != "" || len(s.st.Wake.Held) != held {
 		s.save()
 	}

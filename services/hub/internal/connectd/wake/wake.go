@@ -24,8 +24,12 @@ const (
 	Exchanges = 6
 )
 
-// patience is the time after which a wake that had no effect counts as lost. A client that takes one begins a turn at once.
-const patience = time.Minute
+// patience is the time after which a wake that had no effect counts as lost: a client that takes one begins a turn at once.
+// A person who was called may be away, so personPatience is the time for which such a call holds up the next one.
+const (
+	patience       = time.Minute
+	personPatience = 10 * time.Minute
+)
 
 // maxUsed bounds the ids that are remembered.
 const maxUsed = 200
@@ -42,6 +46,8 @@ type State struct {
 	// Outstanding is the time of a wake that has had no effect yet, and Last the id of the latest one.
 	Outstanding time.Time `json:"outstanding,omitzero"`
 	Last        string    `json:"last,omitempty"`
+	// Person is set where the outstanding wake called the person.
+	Person bool `json:"person,omitempty"`
 	// Lost are the ids whose wakes had no effect since the session's last turn.
 	Lost []string `json:"lost,omitempty"`
 	// With is the one agent that woke the session since anything else happened, Exchanges how often it did after an answer
@@ -80,7 +86,7 @@ func (s *State) Offer(r Rules, now time.Time, reasons []wire.Wake) Verdict {
 	s.forget(now)
 	var v Verdict
 	if !s.Outstanding.IsZero() {
-		if now.Sub(s.Outstanding) < patience {
+		if now.Sub(s.Outstanding) < s.patience() {
 			return v
 		}
 		s.lose()
@@ -132,7 +138,7 @@ func (s *State) room(r Rules, from string) bool {
 
 func (s *State) take(w wire.Wake, now time.Time) {
 	from := Program(w.From)
-	s.Outstanding, s.Last = now, w.ID
+	s.Outstanding, s.Last, s.Person = now, w.ID, false
 	s.Recent = append(s.Recent, Mark{from, now})
 	s.Use(w.ID)
 	s.Held = slices.DeleteFunc(s.Held, func(id string) bool { return id == w.ID })
@@ -148,10 +154,20 @@ func (s *State) take(w wire.Wake, now time.Time) {
 	s.Answered = false
 }
 
-// lose gives up the outstanding wake. Its reason may wake again, unless it was lost before.
+// CalledPerson records that the wake that [State.Offer] has just returned calls the person, who is called once for a reason.
+func (s *State) CalledPerson() { s.Person = true }
+
+func (s *State) patience() time.Duration {
+	if s.Person {
+		return personPatience
+	}
+	return patience
+}
+
+// lose gives up the outstanding wake. Its reason may wake again, unless it was lost before or called the person.
 func (s *State) lose() {
 	s.Outstanding = time.Time{}
-	if !slices.Contains(s.Lost, s.Last) {
+	if !s.Person && !slices.Contains(s.Lost, s.Last) {
 		s.Lost = append(s.Lost, s.Last)
 		s.Used = slices.DeleteFunc(s.Used, func(u string) bool { return u == s.Last })
 	}

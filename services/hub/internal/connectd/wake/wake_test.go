@@ -95,6 +95,22 @@ func TestAWakeWithoutAnEffectIsMadeOnceMoreAndHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+func TestThePersonIsCalledOnceForAReasonAndNotEveryMinute(t *testing.T) {
+	t.Parallel()
+	s, called := &wake.State{}, ""
+	for minute := range 40 {
+		s = stored(t, s)
+		v := s.Offer(wake.Rules{}, noon.Add(time.Duration(minute)*time.Minute), []wire.Wake{query("1", "beta"), query("2", "gamma")})
+		if v.Wake != nil {
+			s.CalledPerson()
+			called += fmt.Sprint(v.Wake.ID, "@", minute, " ")
+		}
+	}
+	if called != "1@0 2@10 " {
+		t.Errorf("the person is called for %s", called)
+	}
+}
+
 func TestWakesAreBoundedByTheHourAlsoAfterARestart(t *testing.T) {
 	t.Parallel()
 	s, n := &wake.State{}, 0
