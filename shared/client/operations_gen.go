@@ -1316,7 +1316,8 @@ func (c *Client) RevokeKey(ctx context.Context, in keys.RevokeInput) (keys.View,
 // GiveBackKey calls give_back_key (POST /v1/keys/revoke).
 //
 // End the key that the call holds for good, with all keys that it made, as who holds it may. It needs no other key,
-// follows RFC 7009, the revocation of tokens, and does the same again for a key that was ended before.
+// as in the revocation of tokens of RFC 7009, but takes JSON and refuses a key that is not known. A key that was
+// ended before stays so.
 func (c *Client) GiveBackKey(ctx context.Context, in keys.GiveBackInput) (keys.View, error) {
 	return call[keys.View](ctx, c, "give_back_key", in)
 }

@@ -360,6 +360,7 @@ func (s *Service) Operations() []op.Op {
 		op.New(op.Spec{Name: "give_back_key", Title: "Give back a key", Toolset: set, Route: "POST /v1/keys/revoke",
 			Effect: op.Destroy, Open: true, RESTOnly: true, Cases: giveBackCases,
 			Doc: "End the key that the call holds for good, with all keys that it made, as who holds it may. It needs no other key, " +
-				"follows RFC 7009, the revocation of tokens, and does the same again for a key that was ended before."}, s.GiveBack),
+				"as in the revocation of tokens of RFC 7009, but takes JSON and refuses a key that is not known. A key that was ended " +
+				"before stays so."}, s.GiveBack),
 	}, s.pairingOperations(set)...)
 }
