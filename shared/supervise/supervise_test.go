@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
-		select {}
+		time.Sleep(time.Hour) // not select {}, in which a program without cgo ends by itself
 	default:
 		os.Exit(m.Run())
 	}
@@ -96,32 +96,41 @@ func TestAServerIsReadyAfterStartAndGoneAfterStop(t *testing.T) {
 
 func TestAServerEndsWithItsParent(t *testing.T) {
 	t.Parallel()
-	parent := exec.CommandContext(t.Context(), os.Args[0])
-	parent.Env = append(os.Environ(), helperVariable+"=parent")
-	in, err := parent.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "at ")
-	if !ok {
-		t.Fatalf("the parent said %q, %v", line, err)
-	}
-	conn := connect(t, addr)
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = parent.Wait()
-	if !ends(conn) {
-		t.Errorf("%s lives on", addr)
+	for name, end := range map[string]func(*exec.Cmd, io.Closer) error{
+		"after an exit without Stop": func(_ *exec.Cmd, in io.Closer) error { return in.Close() },
+		"after SIGTERM":              func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) },
+		"after kill -9":              func(c *exec.Cmd, _ io.Closer) error { return c.Process.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			parent := exec.CommandContext(t.Context(), os.Args[0])
+			parent.Env = append(os.Environ(), helperVariable+"=parent")
+			in, err := parent.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			out, err := parent.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := parent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			addr, ok := strings.CutPrefix(strings.TrimSpace(line), "at ")
+			if !ok {
+				t.Fatalf("the parent said %q, %v", line, err)
+			}
+			conn := connect(t, addr)
+			if err := end(parent, in); err != nil {
+				t.Fatal(err)
+			}
+			_ = parent.Wait()
+			if !ends(conn) {
+				t.Errorf("%s lives on", addr)
+			}
+		})
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -92,13 +91,12 @@ func mustHaveJar(t *testing.T) {
 func TestAnEmulatorEndsWithTheProcessThatStartedIt(t *testing.T) {
 	t.Parallel()
 	mustHaveJar(t)
+	// The pipe that ends the emulator closes with its process, however that ends; the tests of supervise end one in each way.
 	for _, tc := range []struct {
 		name, helper string
 		end          func(*exec.Cmd, io.Closer) error
 	}{
 		{"after Stop", "stop", func(_ *exec.Cmd, in io.Closer) error { return in.Close() }},
-		{"after an exit without Stop", "exit", func(_ *exec.Cmd, in io.Closer) error { return in.Close() }},
-		{"after SIGTERM", "exit", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
 		{"after kill -9", "exit", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Kill() }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

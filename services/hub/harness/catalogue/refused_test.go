@@ -17,7 +17,7 @@ import (
 
 func TestARefusedInputNamesTheFieldAndChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB, set set) {
-		c := newHub(t, db, set.name)
+		c, n := newHub(t, db, set.name), 0
 		for _, o := range set.ops {
 			for _, r := range o.Cases().Refused {
 				title := o.Name + ", refused for " + r.Name
@@ -26,29 +26,41 @@ func TestARefusedInputNamesTheFieldAndChangesNothing(t *testing.T) {
 				s.Prepare(t, r.Given)
 				key, in := p.key(r.As), s.FillText(r.In)
 				before := c.documents(t, p.name)
-				a := raw(t, p.hub, key, o, in)
-				if a.Status != http.StatusBadRequest {
-					t.Errorf("%s over REST: got %s, want 400", title, a)
-				}
-				tells(t, title+" over REST", a.Fault(), r)
-				if !o.RESTOnly {
-					m := p.hub.RawTool(key, everything, o.Name, in)
-					if m.Status != http.StatusOK || !m.IsError || m.Err != nil || len(m.Texts) == 0 {
-						t.Fatalf("%s over MCP: got %s, want a result with isError", title, m.Answer)
-					}
-					tells(t, title+" over MCP", m.Fault(), r)
-					// A message that must be word for word is the whole text, without the path.
-					whole := m.Texts[0] == "INVALID_ARGUMENT: "+r.Words
-					if !whole && !strings.Contains(m.Texts[0], r.Path) || !strings.Contains(m.Texts[0], r.Words) {
-						t.Errorf("%s over MCP: the text %q does not say what is wrong", title, m.Texts)
+				for _, by := range set.transports(n) {
+					if by == overREST || o.RESTOnly {
+						refusedOverREST(t, title, raw(t, p.hub, key, o, in), r)
+					} else {
+						refusedOverMCP(t, title, p.hub.RawTool(key, everything, o.Name, in), r)
 					}
 				}
+				n++
 				if after := c.documents(t, p.name); after != before {
 					t.Errorf("%s changed something:\nbefore %s\nafter  %s", title, before, after)
 				}
 			}
 		}
 	})
+}
+
+func refusedOverREST(t *testing.T, title string, a hubtest.Answer, r op.Refusal) {
+	t.Helper()
+	if a.Status != http.StatusBadRequest {
+		t.Errorf("%s over REST: got %s, want 400", title, a)
+	}
+	tells(t, title+" over REST", a.Fault(), r)
+}
+
+func refusedOverMCP(t *testing.T, title string, a hubtest.ToolAnswer, r op.Refusal) {
+	t.Helper()
+	if a.Status != http.StatusOK || !a.IsError || a.Err != nil || len(a.Texts) == 0 {
+		t.Fatalf("%s over MCP: got %s, want a result with isError", title, a.Answer)
+	}
+	tells(t, title+" over MCP", a.Fault(), r)
+	// A message that must be word for word is the whole text, without the path.
+	whole := a.Texts[0] == "INVALID_ARGUMENT: "+r.Words
+	if !whole && !strings.Contains(a.Texts[0], r.Path) || !strings.Contains(a.Texts[0], r.Words) {
+		t.Errorf("%s over MCP: the text %q does not say what is wrong", title, a.Texts)
+	}
 }
 
 // tells checks that a fault names the refused path and has the words of the refusal.
