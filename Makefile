@@ -4,9 +4,9 @@
 # make test      runs lint and the tests, on both stores
 # make race      runs the tests under the race detector
 # make attack    runs the tests of attacks, whole
-# make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite, and
-#                servers under load, the artifacts of make dist installed, and those of make test under the race
-#                detector
+# make proof     runs the tests with a browser, real clients, the Firebase Auth emulator, the MCP conformance suite,
+#                servers under load, the functions as they are deployed, the artifacts of make dist installed, and those
+#                of make test under the race detector
 # make emulator  runs all parts of Parley as in the cloud, on the Firestore emulator
 # make deploy    deploys Parley to a Google Cloud project
 # make security  checks the dependencies for known vulnerabilities, and their checksums and signatures
@@ -34,9 +34,11 @@ QUICK       := -vet=off '-ldflags=-s -w'
 PROOF       := harness/(agents|browser|chaos|chaos/claims|chaos/typescript|clients|cmd/bench|cmd/scale|e2e|firebase|hook|proxy|scale)$$
 # Packages that build or start programs that ship, or read the graphs of the modules: they are tested without the
 # workspace, like the programs that ship.
-SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$|functions/internal/(archive|stack)$$
+SHIPS       := services/hub$$|hub/internal/cli$$|harness$$|harness/program$$
+# Packages that build the functions as they are deployed, which compiles all their modules once more: make proof tests them.
+DEPLOYED    := functions/internal/(archive|stack)$$
 # Packages without a use for the race detector: all their work is in other processes, or is one call after another.
-NO_RACE     := services/hub$$|harness$$|harness/program$$|harness/catalogue$$|functions/internal/(archive|stack)$$
+NO_RACE     := services/hub$$|harness$$|harness/program$$|harness/catalogue$$
 NPM         := $(shell command -v npm 2>/dev/null)
 ifeq ($(NPM),)
 export PARLEY_NO_NODE := 1
@@ -44,6 +46,13 @@ endif
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
+
+# One environment for the builds of all tests, so that lint, tests and the programs that tests build compile each package
+# once. The race detector alone needs cgo.
+TESTS := lint test test-inside race race-inside attack attack-inside proof proof-inside sbom bench chaos scale conformance
+$(TESTS): export CGO_ENABLED := 0
+$(TESTS): export GOFLAGS := $(strip $(filter-out -trimpath,$(or $(GOFLAGS),$(shell go env GOFLAGS 2>/dev/null))) -trimpath)
+race-inside: export CGO_ENABLED := 1
 
 .PHONY: run demo screenshots build sbom clients dist test attack proof setup chromium zsh security emulator functions-zip generate \
 	lint bench chaos scale conformance clean
@@ -192,12 +201,12 @@ security:
 # The packages of all modules that are tested with the workspace, and those of the current module that are tested
 # without it.
 # The module with the longest tests comes first.
-WORK  := go list $(foreach m,$(HARNESS) $(filter-out $(HARNESS),$(MODULES)),./$(m)/...) | grep -vE '$(PROOF)' | grep -vE '$(SHIPS)'
+WORK  := go list $(foreach m,$(HARNESS) $(filter-out $(HARNESS),$(MODULES)),./$(m)/...) | grep -vE '$(PROOF)|$(SHIPS)|$(DEPLOYED)'
 ALONE := go list ./... | grep -E '$(SHIPS)'
 
 test-inside:
 	go test $(PARALLEL) $(QUICK) -timeout 8m $$($(WORK))
-	for m in $(HUB) $(HARNESS) functions; do \
+	for m in $(HUB) $(HARNESS); do \
 		(cd $$m && GOWORK=off go test $(PARALLEL) $(QUICK) -timeout 8m $$($(ALONE))); done
 
 # The tests under the race detector, which make them several times slower.
@@ -215,6 +224,7 @@ attack-inside:
 
 proof-inside:
 	cd $(HARNESS) && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(PROOF)')
+	cd functions && GOWORK=off go test -timeout 15m $$(go list ./... | grep -E '$(DEPLOYED)')
 	cd $(DIST) && export GOWORK=off && go run $(STATICCHECK) ./... && go vet ./... && go test -timeout 25m ./...
 
 generate:
