@@ -107,7 +107,7 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	s := &rest.Server{Catalogue: h.Catalogue, Auth: h.Auth, Now: o.Now, NewID: newID,
 		Version: Version, Origins: o.Origins, Loopback: !o.Public, Bodies: o.Bodies}
 	endpoint := &mcp.Endpoint{Catalogue: h.Catalogue, Version: Version, Log: slog.New(slog.DiscardHandler)}
-	handler, err := s.Echo(func(e *echo.Echo) {
+	handler := s.Echo(func(e *echo.Echo) {
 		for _, path := range []string{"/mcp", "/v1/mcp"} {
 			endpoint.Mount(e, path, h.Auth)
 		}
@@ -121,9 +121,6 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 			return h.Auth.Guard(r, func() error { return h.App.Signal.AnswerByToken(r.Context(), in) })
 		}}).Mount(e)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	server.Config.Handler = handler
 	server.Start()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}

@@ -211,8 +211,7 @@ func (w *world) assemble(ctx context.Context, c *config.Config, o *opened, log *
 		// With no entry only people with the claim are admitted, and an operator should see that at the first start.
 		log.Info("sign-ins are accepted", "project", c.FirebaseProject, "signInAllow", c.Allow.Len())
 	}
-	handler, err := w.handler(c, a, known, log, background, room)
-	return a, handler, err
+	return a, w.handler(c, a, known, log, background, room), nil
 }
 
 // sender returns the sender of push messages: one that writes to the log, followed by Firebase Cloud Messaging if the
@@ -231,7 +230,7 @@ func sender(ctx context.Context, c *config.Config, log *slog.Logger) (push.Sende
 
 // handler returns the handler of both transports and the pages.
 func (w *world) handler(c *config.Config, a *app.App, known auth.Keys, log *slog.Logger,
-	background *sync.WaitGroup, room int64) (http.Handler, error) {
+	background *sync.WaitGroup, room int64) http.Handler {
 	authenticator := auth.New(known, time.Now, auth.Limits{Rate: c.Rate, Burst: c.Burst, UserRate: c.UserRate,
 		UserBurst: c.UserBurst, Proxies: c.TrustProxy})
 	authenticator.Log = log

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -50,9 +51,8 @@ type Server struct {
 var reads = []string{http.MethodGet, http.MethodHead}
 
 // Echo returns a router with the routes of all operations, GET /v1/health and GET /openapi.json. mount, which may be
-// nil, adds further endpoints behind the same middleware. The error is that of an OpenAPI document that cannot be
-// generated.
-func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
+// nil, adds further endpoints behind the same middleware.
+func (s *Server) Echo(mount func(*echo.Echo)) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.onError
@@ -65,16 +65,23 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 		}
 		return c.JSON(http.StatusOK, success{true, data, s.meta(c)})
 	})
-	doc, err := s.Catalogue.OpenAPI("Parley", s.Version)
-	if err != nil {
-		return nil, err
-	}
-	document := static.New(echo.MIMEApplicationJSON, doc)
+	// It is generated when it is first asked for, and not at each start.
+	document := sync.OnceValues(func() (http.Handler, error) {
+		doc, err := s.Catalogue.OpenAPI("Parley", s.Version)
+		if err != nil {
+			return nil, err
+		}
+		return static.New(echo.MIMEApplicationJSON, doc), nil
+	})
 	e.Match(reads, "/openapi.json", func(c echo.Context) error {
 		if err := s.Auth.Anonymous(c.Request()); err != nil {
 			return err
 		}
-		document.ServeHTTP(c.Response(), c.Request())
+		d, err := document()
+		if err != nil {
+			return err
+		}
+		d.ServeHTTP(c.Response(), c.Request())
 		return nil
 	})
 	for _, o := range s.Catalogue.Ops() {
@@ -85,7 +92,7 @@ func (s *Server) Echo(mount func(*echo.Echo)) (*echo.Echo, error) {
 	if mount != nil {
 		mount(e)
 	}
-	return e, nil
+	return e
 }
 
 var param = regexp.MustCompile(`\{(\w+)\}`)

@@ -39,10 +39,7 @@ func startHub(t *testing.T) *hub {
 		Version: "test", Loopback: true}
 	endpoint := &mcp.Endpoint{Catalogue: a.Catalogue(), Version: "test",
 		Log: slog.New(slog.DiscardHandler)}
-	handler, err := rests.Echo(func(e *echo.Echo) { endpoint.Mount(e, "/mcp", authenticator) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := rests.Echo(func(e *echo.Echo) { endpoint.Mount(e, "/mcp", authenticator) })
 	h := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		db.Drain()
