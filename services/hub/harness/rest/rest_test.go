@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bytes"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -354,5 +355,22 @@ func TestTheAnswerForAnEmptyInboxIsSmall(t *testing.T) {
 			t.Errorf("%s: got %d bytes, want fewer than %d: %s", name, len(a.Body), limit, a)
 		}
 		t.Logf("%s: %s bytes", name, strconv.Itoa(len(a.Body)))
+	}
+}
+
+// The operations that need no key take a secret in their place.
+func TestAnOpenOperationTakesNoFieldFromTheAddress(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, hubtest.Options{})
+	made := h.NewKey("user", keys.CreateInput{Program: "beta"})
+	a := h.REST("", http.MethodPost, "/v1/keys/revoke?key="+made.Key, nil)
+	if f := a.Fault(); a.Status != http.StatusBadRequest || len(f.Details) != 1 || f.Details[0].Path != "key" {
+		t.Errorf("with the key in the query: got %s, want 400 for the field key", a)
+	}
+	if a := h.REST(made.Key, http.MethodGet, "/v1/tasks", nil); a.Status != http.StatusOK {
+		t.Errorf("the key was revoked: %s", a)
+	}
+	if a := h.REST("", http.MethodPost, "/v1/keys/revoke", map[string]any{"key": made.Key}); a.Status != http.StatusOK {
+		t.Errorf("with the key in the body: got %s", a)
 	}
 }

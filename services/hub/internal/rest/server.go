@@ -175,6 +175,9 @@ func fold(c echo.Context, o *op.Op, route op.Compat) (op.Input, error) {
 		return op.Input{}, fault.New(fault.Invalid, "the query must be URL-encoded: %v", err)
 	}
 	for name, values := range query {
+		if o.Open {
+			return op.Input{}, fault.Field(name, "must be in the body: logs and histories keep addresses, and this may be a secret")
+		}
 		if len(values) > 1 {
 			err = put(in, name, anyOf(values))
 		} else {
