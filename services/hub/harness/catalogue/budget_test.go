@@ -11,14 +11,14 @@ import (
 	"parley.internal/shared/op/optest"
 )
 
-// A budget is for warm caches and no contention.
+// A budget is for warm caches and no contention. All examples run on Firestore here, so their outcomes are checked too.
 func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 	t.Parallel()
 	eachSet(t, func(t *testing.T, set set) {
 		db, sent := domaintest.RPCs(t, app.Schema())
 		c := newHub(t, db, set.name)
 		for _, o := range set.ops {
-			cases := o.Cases()
+			cases, fits := o.Cases(), schema(t, o.Name, o.Output)
 			for _, e := range cases.Examples {
 				title, p := optest.Title(o, e.Name), c.newUser(overMCP)
 				s := p.script()
@@ -26,7 +26,10 @@ func TestACallKeepsToItsBudgetOfRoundTrips(t *testing.T) {
 				s.Pass(e.Pass)
 				in := s.Fill(e.In)
 				p.warm(t, e.As)
-				got := sent.Count(func() { _, _ = p.Call(t, o, e.As, in) }) // its outcome is another suite's
+				var out []byte
+				var err error
+				got := sent.Count(func() { out, err = p.Call(t, o, e.As, in) })
+				checkOutcome(t, p, o, e, fits, out, err)
 				budget := cases.Budget(e)
 				if got.Total() > budget || (got.Total() == 0) != (budget == 0) {
 					t.Errorf("%s sent %v, want at most %d", title, got, budget)

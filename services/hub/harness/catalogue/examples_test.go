@@ -25,7 +25,7 @@ func TestEveryExampleHasTheOutcomeOfItsSpecOverBothTransports(t *testing.T) {
 		n := 0
 		for _, o := range set.ops {
 			fits := schema(t, o.Name, o.Output)
-			for _, e := range o.Cases().Examples {
+			for _, e := range set.examples(o) {
 				outcomes := map[transport]string{}
 				for _, by := range set.transports(n) {
 					outcomes[by] = example(t, hubs[by].newUser(by), o, e, fits)
@@ -49,6 +49,13 @@ func example(t *testing.T, p *user, o *op.Op, e op.Example, fits *jsonschema.Sch
 	s.Prepare(t, e.Given)
 	s.Pass(e.Pass)
 	out, err := p.Call(t, o, e.As, s.Fill(e.In))
+	checkOutcome(t, p, o, e, fits, out, err)
+	return names{}.plain(outcomeText(t, out, err))
+}
+
+// checkOutcome checks that an example's call had the outcome of its spec.
+func checkOutcome(t *testing.T, p *user, o *op.Op, e op.Example, fits *jsonschema.Schema, out []byte, err error) {
+	t.Helper()
 	switch {
 	case (err == nil) != (e.Fault == fault.Internal), err != nil && fault.Of(err) != e.Fault:
 		t.Errorf("%s over %s: got %s, %v; want %v", optest.Title(o, e.Name), p.by, out, err, e.Fault)
@@ -57,7 +64,6 @@ func example(t *testing.T, p *user, o *op.Op, e op.Example, fits *jsonschema.Sch
 			t.Errorf("%s answers %s, which its schema refuses: %v", optest.Title(o, e.Name), out, err)
 		}
 	}
-	return names{}.plain(outcomeText(t, out, err))
 }
 
 // The generated documents show the sample of each operation.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,21 @@ type set struct {
 	ops  []*op.Op
 	// local says that the suite runs on SQLite.
 	local bool
+}
+
+// examples returns the examples of an operation that a suite runs: all on SQLite. On Firestore, where the suite of budgets
+// runs them all, it is one that succeeds, with an id if there is such a one.
+func (s set) examples(o *op.Op) []op.Example {
+	all, owned := o.Cases().Examples, o.Cases().Owned
+	if s.local {
+		return all
+	}
+	succeeds := func(e op.Example) bool { return e.Fault == fault.Internal }
+	i := slices.IndexFunc(all, func(e op.Example) bool { return succeeds(e) && takes(e.In, owned) })
+	if i < 0 {
+		i = max(0, slices.IndexFunc(all, succeeds))
+	}
+	return all[i : i+1]
 }
 
 // transports returns the transports of a suite's n-th case: both on SQLite, and by turns one of them on Firestore, where

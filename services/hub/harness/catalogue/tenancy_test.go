@@ -18,13 +18,15 @@ import (
 func TestAUserCannotReachTheDocumentsOfAnother(t *testing.T) {
 	t.Parallel()
 	storetest.EachDriver(t, app.Schema(), func(t *testing.T, open func() store.Driver) {
-		filled, empty := mirrored(t, open), mirrored(t, open)
+		filled, m := openMirror(t, open)
+		empty, local := mirrored(t, open), m.ReadsLocally()
 		t.Run("toolsets", func(t *testing.T) {
 			eachSet(t, func(t *testing.T, set set) {
 				shared, alone := newHub(t, filled, set.name), newHub(t, empty, set.name)
+				set.local = local
 				for n, o := range set.ops {
 					by := []transport{overREST, overMCP}[n%2]
-					for _, e := range o.Cases().Examples {
+					for _, e := range set.examples(o) {
 						if e.Fault == fault.Invalid {
 							continue // it is refused before any document is read
 						}
