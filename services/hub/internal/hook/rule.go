@@ -36,7 +36,7 @@ func Same(c Call) string {
 
 // Question returns the text of a permission request for the person, and its context.
 func Question(c Call, who string) (question, context string) {
-	question = fmt.Sprintf("%s asks for permission: %s", clean(who), c.Tool)
+	question = fmt.Sprintf("%s asks for permission: %s", short(clean(who), 100), c.Tool)
 	if c.Unsandboxed {
 		question += ", outside of the sandbox"
 	}
@@ -48,11 +48,11 @@ func Question(c Call, who string) (question, context string) {
 		same = "all calls of " + c.Tool + " for this file"
 	}
 	context = fmt.Sprintf("%s in %s. %q allows this once, %q %s for the rest of the session; any other answer refuses, with "+
-		"your words as the reason.", c.Client, short(clean(c.Dir), 300), OptionAllow, OptionSession, same)
+		"your words as the reason.", c.Client, shown(visible(c.Dir), 300, len(c.Dir)), OptionAllow, OptionSession, same)
 	if c.Content != "" {
 		context += "\n\n" + c.Content
 	}
-	return short(question, 1500), context
+	return question, context
 }
 
 // Decide returns the reply to a permission request by a person's answer, and whether the same is allowed for the session.

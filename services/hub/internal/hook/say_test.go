@@ -273,3 +273,40 @@ func TestThePersonSeesWhatARequestWouldWrite(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsAllowedIsWhatIsSeenOrIsSeenToBeCut(t *testing.T) {
+	t.Parallel()
+	long := "git status " + strings.Repeat("x", 3000) + "; rm -rf /"
+	for name, c := range map[string]struct {
+		tool, field, text string
+		want              string
+	}{
+		"a line end":             {"Bash", "command", "git status\nrm -rf /", "Bash: git status⏎rm -rf /"},
+		"each kind of line end":  {"Bash", "command", "a\r\nb\rc\u2028d", "Bash: a⏎b⏎c⏎d"},
+		"white space":            {"Bash", "command", "a   b\tc", "Bash: a   b c"},
+		"a long command":         {"Bash", "command", long, "x… [cut: 3021 bytes in all]"},
+		"another tool's input":   {"WebFetch", "url", long, fmt.Sprintf("x… [cut: %d bytes in all]", 3021+len(`{"url":""}`))},
+		"a file's long line":     {"Write", "content", long, "x… [cut: 3021 bytes in all]"},
+		"a file of many lines":   {"Write", "content", strings.Repeat("ok\n", 1000) + "bad", "[cut: 3003 bytes in all]"},
+		"a file of blank lines":  {"Write", "content", "ok" + strings.Repeat("\n", 2000) + "bad", "[cut: 2005 bytes in all]"},
+		"a carriage return":      {"Write", "content", "good\rbad\n", "+ good⏎bad"},
+		"a patch of blank lines": {"apply_patch", "command", "*** Add File: a\n" + strings.Repeat("\n", 2000) + "+bad", "[cut: 2020 bytes in all]"},
+	} {
+		in, err := json.Marshal(map[string]any{"session_id": "t", "cwd": "/src", "tool_name": c.tool,
+			"tool_input": map[string]any{c.field: c.text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.tool == "Write" {
+			in = []byte(strings.Replace(string(in), `"tool_input":{`, `"tool_input":{"file_path":"a",`, 1))
+		}
+		call, err := hook.Parse("claude", "PermissionRequest", in, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		question, context := hook.Question(call, strings.Repeat("w", 500))
+		if !strings.Contains(question+"\n"+context, c.want) || len(question) > 2000 || len(context) > 2000 {
+			t.Errorf("%s: want %q in\n%s\n%s", name, c.want, question, context)
+		}
+	}
+}

@@ -28,14 +28,18 @@ type toolInput struct {
 	} `json:"edits"`
 }
 
-// lines returns the text that a call of a tool would write: the beginning of each line, marked as in a diff.
+// lines returns the text that a call of a tool would write: the beginning of each line, marked as in a diff. It says where
+// something is left out.
 func (t toolInput) lines(patch string) string {
 	var b strings.Builder
+	whole, left := 0, false
 	add := func(mark string, of text) {
+		whole += len(of)
 		for line := range strings.Lines(string(of)) {
-			if b.Len() < maxContent {
-				b.WriteString(mark + strings.TrimSpace(short(clean(line), 200)) + "\n")
+			if left = left || b.Len() > maxContent; left {
+				break
 			}
+			b.WriteString(mark + shown(visible(line), 200, len(line)) + "\n")
 		}
 	}
 	add("", text(patch))
@@ -46,7 +50,11 @@ func (t toolInput) lines(patch string) string {
 		add("- ", e.Old)
 		add("+ ", e.New)
 	}
-	return short(strings.TrimSpace(b.String()), maxContent)
+	text := strings.TrimSpace(b.String())
+	if left {
+		return cut(text, maxContent, whole)
+	}
+	return shown(text, maxContent, whole)
 }
 
 // command is a shell's command, which some clients give as a list of words.
@@ -81,7 +89,7 @@ func (c *Call) tool(in input) {
 	_ = json.Unmarshal(in.ToolInput, &ti) // a tool's input may be anything
 	line := string(ti.Command) + string(ti.Cmd)
 	file := firstOf(string(ti.FilePath), string(ti.Notebook), string(ti.Path))
-	detail := ""
+	detail, subject := "", ""
 	if c.Kind == Permission {
 		c.Unsandboxed = ti.Unsandboxed
 	}
@@ -90,7 +98,7 @@ func (c *Call) tool(in input) {
 		paths := PatchPaths(line)
 		c.edit(paths)
 		c.exact(paths...)
-		c.Subject = clean(strings.Join(paths, ", "))
+		subject = strings.Join(paths, ", ")
 		c.show(ti.lines(line))
 		if len(paths) > 0 {
 			detail = Relative(c.Dir, paths[0])
@@ -100,19 +108,19 @@ func (c *Call) tool(in input) {
 		if c.Kind == Permission && line != "" && len(line) <= maxExact {
 			c.Exact = []string{line}
 		}
-		detail, c.Subject = firstWord(line), clean(line)
+		detail, subject = firstWord(line), line
 	case edits[name] && file != "":
 		c.edit([]string{file})
 		c.exact(file)
-		detail, c.Subject = Relative(c.Dir, file), clean(file)
+		detail, subject = Relative(c.Dir, file), file
 		c.show(ti.lines(""))
 	case file != "":
 		c.exact(file)
-		detail, c.Subject = Relative(c.Dir, file), clean(file)
+		detail, subject = Relative(c.Dir, file), file
 	default:
-		c.Subject = clean(string(in.ToolInput))
+		subject = string(in.ToolInput)
 	}
-	c.Subject = short(c.Subject, maxSubject)
+	c.Subject = shown(visible(subject), maxSubject, len(subject))
 	c.Doing = short(strings.TrimSpace(c.Tool+" "+clean(detail)), maxDoing)
 	switch tail(c.Tool) {
 	case "send_message":
