@@ -107,9 +107,7 @@ func ofCommand(pattern, command string) bool {
 // ofFile reports whether a pattern matches a path that a call names, and where every is set also the file that links on
 // the way lead to.
 func ofFile(dir, pattern, path string, every bool) bool {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
+	path = absolute(dir, path)
 	if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -122,25 +120,13 @@ func ofFile(dir, pattern, path string, every bool) bool {
 		rel, err := filepath.Rel(dir, path)
 		return like(pattern, filepath.ToSlash(path)) || err == nil && filepath.IsLocal(rel) && like(pattern, filepath.ToSlash(rel))
 	}
-	direct, linked := hits(dir, path), hits(resolved(dir), resolved(path))
+	realDir, known := resolved(dir)
+	real, ends := resolved(path)
+	direct, linked := hits(dir, path), hits(realDir, real)
 	if every {
-		return direct && linked
+		return direct && linked && known && ends
 	}
 	return direct || linked
-}
-
-// resolved returns a path without the links of the part of it that exists.
-func resolved(path string) string {
-	for rest := ""; ; {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			return filepath.Join(real, rest)
-		}
-		dir := filepath.Dir(path)
-		if dir == path {
-			return filepath.Join(path, rest)
-		}
-		path, rest = dir, filepath.Join(filepath.Base(path), rest)
-	}
 }
 
 // starters run other programs, or texts, that their own words name.
@@ -156,7 +142,10 @@ func unsure(c Call, rule string) bool {
 	case len(c.Exact) == 0:
 		return true
 	case !c.Shell:
-		return false
+		return slices.ContainsFunc(c.Exact, func(path string) bool {
+			_, ends := resolved(absolute(c.Dir, path))
+			return !ends
+		})
 	}
 	for _, command := range c.Exact {
 		got := words(command)

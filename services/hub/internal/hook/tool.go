@@ -150,6 +150,9 @@ func (c *Call) exact(paths ...string) {
 		return
 	}
 	for _, p := range paths {
+		if led, above := c.above(p); above {
+			c.Exact = append(c.Exact, filepath.ToSlash(led))
+		}
 		if filepath.IsAbs(p) || c.Dir == "" {
 			p = filepath.Clean(p)
 		} else {
@@ -160,6 +163,17 @@ func (c *Call) exact(paths ...string) {
 		}
 		c.Exact = append(c.Exact, filepath.ToSlash(p))
 	}
+}
+
+// above returns where the system finds a path with .. after a symbolic link, which is above the link's target and not where
+// the path's shortest form is. It reports whether that differs.
+func (c *Call) above(path string) (led string, differs bool) {
+	if c.Dir != "" && !filepath.IsAbs(path) {
+		path = c.Dir + string(filepath.Separator) + path
+	}
+	led, _ = resolved(path)
+	short, _ := resolved(filepath.Clean(path))
+	return led, led != short
 }
 
 // tail returns the name of a server's tool without the prefix of the client.

@@ -1,0 +1,61 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"parley.internal/services/hub/internal/hook"
+)
+
+func TestAFileIsComparedByWhereLinksLeadAlsoWhereNothingIsYet(t *testing.T) {
+	t.Parallel()
+	dir, away := t.TempDir(), t.TempDir()
+	link := func(target string, name ...string) error {
+		return os.Symlink(target, filepath.Join(append([]string{dir, "src"}, name...)...))
+	}
+	err := errors.Join(os.MkdirAll(filepath.Join(dir, "src", "deep"), 0o700), link(filepath.Join(away, "new"), "file"),
+		link("../secret/new", "sibling"), link(filepath.Join(away, "none"), "folder"), link("file", "second"),
+		link("circle", "circle"), link("there", "here"), link("here", "there"), link("new", "inside"),
+		os.Symlink("src/file", filepath.Join(dir, "up")), link(away+"/deep/er", "below"), os.MkdirAll(away+"/deep/er", 0o700))
+	for i := range 60 {
+		err = errors.Join(err, link(fmt.Sprint("chain", i+1), fmt.Sprint("chain", i)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct{ allowed, denied hook.Ruling }{
+		"src/plain":           {hook.Allowed, hook.Allowed},
+		"src/inside":          {hook.Allowed, hook.Allowed},
+		"src/deep/../plain":   {hook.Allowed, hook.Allowed},
+		"src/file":            {hook.Ask, hook.Denied},
+		"src/second":          {hook.Ask, hook.Denied},
+		"up":                  {hook.Ask, hook.Denied},
+		"src/folder/a":        {hook.Ask, hook.Denied},
+		"src/folder/../a":     {hook.Ask, hook.Denied},
+		"src/below/../a":      {hook.Ask, hook.Denied},
+		"src/sibling":         {hook.Ask, hook.Allowed},
+		"src/circle":          {hook.Ask, hook.Ask},
+		"src/here/a":          {hook.Ask, hook.Ask},
+		"src/chain0":          {hook.Ask, hook.Ask},
+		"src/new/deep/folder": {hook.Allowed, hook.Allowed},
+	} {
+		in, err := json.Marshal(map[string]any{"session_id": "t", "cwd": dir, "tool_name": "Write", "tool_input": map[string]any{"file_path": path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := hook.Parse("claude", "PermissionRequest", in, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hook.Rule(c, []string{"Write(src/*)"}, nil); got != want.allowed {
+			t.Errorf("%s, where src/* is allowed: %s, want %s", path, got, want.allowed)
+		}
+		if got := hook.Rule(c, []string{"Write"}, []string{"Write(" + away + "/*)"}); got != want.denied {
+			t.Errorf("%s, where %s is denied: %s, want %s", path, away, got, want.denied)
+		}
+	}
+}
