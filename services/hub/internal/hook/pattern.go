@@ -129,11 +129,7 @@ func ofFile(dir, pattern, path string, every bool) bool {
 	return direct || linked
 }
 
-// starters run other programs, or texts, that their own words name.
-var starters = []string{"bash", "builtin", "busybox", "command", "coproc", "dash", "doas", "env", "eval", "exec", "find", "ksh",
-	"nice", "nohup", "parallel", "setsid", "sh", "source", "ssh", "stdbuf", "sudo", "time", "timeout", "watch", "xargs", "zsh", ".", "!"}
-
-// unsure reports whether a rule to deny may be about a command, though its pattern does not match the text.
+// unsure reports whether a rule to deny may be about a call, though its pattern does not match.
 func unsure(c Call, rule string) bool {
 	pattern, ok := about(c, rule)
 	switch {
@@ -141,43 +137,13 @@ func unsure(c Call, rule string) bool {
 		return false
 	case len(c.Exact) == 0:
 		return true
-	case !c.Shell:
-		return slices.ContainsFunc(c.Exact, func(path string) bool {
-			_, ends := resolved(absolute(c.Dir, path))
-			return !ends
-		})
+	case c.Shell:
+		return slices.ContainsFunc(c.Exact, func(command string) bool { return mayStart(pattern, command) })
 	}
-	for _, command := range c.Exact {
-		got := words(command)
-		if len(got) == 0 || strings.ContainsAny(command, "\t\"'\\`$") || strings.ContainsAny(got[0], "*?[]~=") ||
-			slices.Contains(starters, got[0]) || inOrder(words(strings.TrimSuffix(pattern, ":*")), got) {
-			return true
-		}
-	}
-	return false
-}
-
-// words returns the words of a command without quotes, each program without its directory.
-func words(command string) []string {
-	all := strings.Fields(strings.NewReplacer(`"`, "", "'", "", "\\", "").Replace(command))
-	for i, w := range all {
-		all[i] = w[strings.LastIndex(w, "/")+1:]
-	}
-	return all
-}
-
-// inOrder reports whether the words of a pattern are among those of a command, in their order. A word with a * matches the
-// words that begin as it does.
-func inOrder(pattern, command []string) bool {
-	for _, p := range pattern {
-		start, _, wild := strings.Cut(p, "*")
-		i := slices.IndexFunc(command, func(w string) bool { return w == p || wild && strings.HasPrefix(w, start) })
-		if i < 0 {
-			return start == "" // the * may stand for nothing
-		}
-		command = command[i+1:]
-	}
-	return true
+	return slices.ContainsFunc(c.Exact, func(path string) bool {
+		_, ends := resolved(absolute(c.Dir, path))
+		return !ends
+	})
 }
 
 // like reports whether a text matches a pattern in which * stands for any text.

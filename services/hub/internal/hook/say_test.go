@@ -180,6 +180,11 @@ func TestRulesAllowNothingByAccident(t *testing.T) {
 		{shell("git status"), "Bash(git *)", "Bash(git push*)", hook.Allowed},
 		{shell("git -C x push"), "Bash(git *)", "Bash(git push*)", hook.Ask},
 		{shell("ls *.go"), "Bash(ls *)", "Bash(rm *)", hook.Allowed},
+		{shell("ls {a,b} *; make all && go test ./..."), "Bash", "Bash(rm *)", hook.Allowed},
+		{shell("make all > log 2>&1; go test ./..."), "Bash", "Bash(rm *)", hook.Allowed},
+		{shell("git {push,origin}"), "Bash", "Bash(git push*)", hook.Ask},
+		{shell("git pus[h]"), "Bash", "Bash(git push)", hook.Ask},
+		{shell("git add *.go"), "Bash", "Bash(git push)", hook.Allowed},
 		{shell("rm"), "Bash(*)", "Bash(rm *)", hook.Denied},
 		{hook.Call{Tool: "Bash", Shell: true, Exact: []string{"ls"}, Unsandboxed: true}, "Bash", "", hook.Ask},
 		{hook.Call{Tool: "Bash", Shell: true}, "Bash", "Bash(rm *)", hook.Ask},
@@ -208,7 +213,11 @@ func TestACommandThatARuleToDenyMayBeAboutIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"rm x", "rm\tx", `"rm" x`, "r'm' x", `\rm x`, "! rm x", "FOO=1 rm x", "time rm x", "coproc rm x",
 		"eval rm x", "command rm x", "/bin/rm x", "env rm x", "timeout 5 rm x", "rm", "r? x", "xargs rm", "$X x", "ls; rm x",
-		"sh -c rm", "find . -exec rm x", "`echo rm` x"} {
+		"sh -c rm", "find . -exec rm x", "`echo rm` x", "{rm,-rf,x}", "{/bin/rm,x}", "/bin/r? x", "/bin/[r]m x", "/bin/*m x",
+		"if true; then rm x; fi", "if r? x", "ls; r? x", "ls && r? x", "ls | r? x", "ls\nr? x", "true; do r? x", "! r? x", "{ rm x; }",
+		"{ r? x; }", "(r? x)", "A=r? r? x", "ls & r? x", "ls; $X", "ls; X=rm; $X x", "$(echo rm) x", "ls; ~/rm x", ">f r? x", "rm>f x",
+		">f {rm,x}", "ls >f r? x", ">f sh script", "ls; sh script", "ls; xargs r", "while r? x", "case x in x) r? x", "trap r EXIT",
+		"alias l=rm", "2>&1 r? x", ">&f r? x", "<f rm", "rm\rx", "rm\vx"} {
 		c := hook.Call{Tool: "Bash", Shell: true, Exact: []string{command}}
 		for _, allow := range []string{"Bash", "Bash(*)"} {
 			if got := hook.Rule(c, []string{allow}, []string{"Bash(rm *)"}); got == hook.Allowed {
