@@ -25,13 +25,14 @@ const (
 // Options are the answers that a person chooses from.
 func Options() []string { return []string{OptionAllow, OptionSession, OptionDeny} }
 
-// Same returns the key of an allowance for the session: it holds for the same tool and exactly the same subject. The
-// key is empty where the subject is not known whole, and for a command outside of the sandbox.
+// Same returns the key of an allowance for the session: it holds for the same tool, exactly the same subject and the same
+// directory, in which a command may do what it does nowhere else. The key is empty where the subject is not known whole or
+// the directory is unknown, and for a command outside of the sandbox.
 func Same(c Call) string {
-	if len(c.Exact) == 0 || c.Unsandboxed {
+	if len(c.Exact) == 0 || c.Dir == "" || c.Unsandboxed {
 		return ""
 	}
-	return c.Tool + "\x00" + strings.Join(c.Exact, "\x00")
+	return c.Tool + "\x00" + c.Dir + "\x00" + strings.Join(c.Exact, "\x00")
 }
 
 // Question returns the text of a permission request for the person, and its context.
@@ -47,8 +48,8 @@ func Question(c Call, who string) (question, context string) {
 	if !c.Shell && len(c.Exact) > 0 {
 		same = "all calls of " + c.Tool + " for this file"
 	}
-	context = fmt.Sprintf("%s in %s. %q allows this once, %q %s for the rest of the session; any other answer refuses, with "+
-		"your words as the reason.", c.Client, shown(visible(c.Dir), 300, len(c.Dir)), OptionAllow, OptionSession, same)
+	context = fmt.Sprintf("%s in %s. %q allows this once, %q %s in this directory for the rest of the session; any other "+
+		"answer refuses, with your words as the reason.", c.Client, shown(visible(c.Dir), 300, len(c.Dir)), OptionAllow, OptionSession, same)
 	if c.Content != "" {
 		context += "\n\n" + c.Content
 	}

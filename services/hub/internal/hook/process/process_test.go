@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -216,6 +217,11 @@ func TestThePersonAllowsAndRefusesByAnAnswer(t *testing.T) {
 			other := map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "git push"}}
 			if got := m.Hook("t1", "PermissionRequest", other); !strings.Contains(got.Out, `"deny"`) {
 				t.Errorf("another command is allowed with it: %s", got.Out)
+			}
+			elsewhere := map[string]any{"cwd": filepath.Dir(m.Dir)}
+			maps.Copy(elsewhere, bash)
+			if got := m.Hook("t1", "PermissionRequest", elsewhere); !strings.Contains(got.Out, `"deny"`) {
+				t.Errorf("the same in another directory is allowed with it: %s", got.Out)
 			}
 		})
 	}
