@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"os"
 
 	"parley.internal/services/hub/internal/hook"
+	"parley.internal/services/hub/internal/hook/regular"
 )
 
 // maxFirst is the size of the longest first line of a record of Codex that is read.
@@ -20,7 +20,7 @@ func headlessCodex(call hook.Call) bool {
 	default:
 		return false
 	}
-	f, err := os.Open(call.Transcript)
+	f, err := regular.Open(call.Transcript)
 	if err != nil {
 		return false
 	}

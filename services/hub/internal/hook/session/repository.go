@@ -3,12 +3,13 @@ package session
 import (
 	"context"
 	"encoding/hex"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 
 	"parley.internal/services/hub/internal/checkout"
 	"parley.internal/services/hub/internal/guard/memory"
+	"parley.internal/services/hub/internal/hook/regular"
 )
 
 // Locate finds the repository of the session's directory, unless it is known.
@@ -70,7 +71,12 @@ func (r Repository) head() string {
 
 // firstLine returns the text of a file of one line, empty where it is none.
 func firstLine(path string) string {
-	text, err := os.ReadFile(path)
+	f, err := regular.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1001))
 	if err != nil || len(text) > 1000 {
 		return ""
 	}

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
+	"parley.internal/services/hub/internal/hook/regular"
 	"parley.internal/shared/hook/wire"
 )
 
@@ -37,7 +37,7 @@ func Read(client, path string, from Position, n int) ([]wire.Usage, Position, er
 	if from.Path != path {
 		from = Position{Path: path}
 	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, from, err
 	}
@@ -46,8 +46,6 @@ func Read(client, path string, from Position, n int) ([]wire.Usage, Position, er
 	switch {
 	case err != nil:
 		return nil, from, err
-	case !info.Mode().IsRegular():
-		return nil, from, errors.New("the client's record is not a regular file")
 	case info.Size() < from.Offset:
 		from.Offset, from.Cost = 0, 0
 	}

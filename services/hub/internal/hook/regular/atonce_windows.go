@@ -1,0 +1,3 @@
+package regular
+
+const atOnce = 0
