@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"parley.internal/services/hub/internal/hook"
@@ -17,6 +18,9 @@ const (
 	oneWait         = 50 * time.Second
 	// askTime is the time for the question to reach the server. Without it nobody is rung, and the client asks at once.
 	askTime = 3 * time.Second
+	// firstPause and longestPause are the times between two looks at a server that is away.
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
 )
 
 // permission answers a permission request by the person's rules, or asks the person. Without an answer in time nothing is said,
@@ -75,24 +79,42 @@ func patience(client string, seconds int) time.Duration {
 	return limit
 }
 
-// rings asks the person and waits for the answer until ctx ends.
+// rings asks the person and waits for the answer until ctx ends. Once the person has been asked, a server that is away or
+// restarts is waited for: the question is still there when it is back.
 func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, who string) (remote.Answer, error) {
 	question, about := hook.Question(call, who)
 	end, _ := ctx.Deadline()
-	left := func() time.Duration { return max(0, min(oneWait, time.Until(end)-time.Second)) }
 	asking, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	a, err := hub.Ask(asking, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
 		Tell:      new(bool), // the hook takes the answer
 		Assurance: p.conn.Permissions.Asked(),
 		TTL:       int64(time.Until(end).Seconds()) + 1})
-	for err == nil && a.Status == "pending" && ctx.Err() == nil {
-		id := a.QuestionID
-		a, err = hub.Response(ctx, id, max(left(), 100*time.Millisecond))
-		a.QuestionID = id
+	if err != nil {
+		return a, err
 	}
-	if err == nil && ctx.Err() != nil {
-		err = ctx.Err()
+	id, pause := a.QuestionID, firstPause
+	for a.Status == "pending" && ctx.Err() == nil {
+		next, err := answerOf(ctx, hub, id)
+		var refusal *remote.Error
+		switch {
+		case err == nil:
+			a, pause = next, firstPause
+		case errors.As(err, &refusal) && refusal.Refused():
+			return a, err
+		default:
+			sleep(ctx, pause)
+			pause = min(2*pause, longestPause)
+		}
 	}
-	return a, err
+	return a, ctx.Err()
+}
+
+// answerOf waits once for the answer to a question. A server that says nothing for longer than that is away.
+func answerOf(ctx context.Context, hub *remote.Hub, id string) (remote.Answer, error) {
+	end, _ := ctx.Deadline()
+	wait := max(100*time.Millisecond, min(oneWait, time.Until(end)-time.Second))
+	ctx, cancel := context.WithTimeout(ctx, wait+askTime)
+	defer cancel()
+	return hub.Response(ctx, id, wait)
 }
