@@ -74,6 +74,6 @@ const (
 	maxExact   = 4000
 	maxPaths   = 100
 	maxPath    = 1000
-	// MaxInput is the largest input of a hook that is read whole.
+	// MaxInput is the largest input of a hook that is read whole. Of a larger one [ParseHead] reads what a pause needs.
 	MaxInput = 8 << 20
 )

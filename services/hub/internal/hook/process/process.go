@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,8 +56,11 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 		return 1 // only a person's mistake on the command line comes here; 2 would block the client
 	}
 	stdin, err := io.ReadAll(io.LimitReader(p.In, hook.MaxInput+1))
-	if err != nil || len(stdin) > hook.MaxInput {
+	if err != nil {
 		return 0
+	}
+	if len(stdin) > hook.MaxInput {
+		return p.large(ctx, io.MultiReader(bytes.NewReader(stdin), p.In))
 	}
 	waits := p.event == "wait" || p.event == "watch"
 	if waits && p.client == "claude" && hook.HeadlessClaude(p.Env) {
@@ -81,6 +85,22 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 		return p.permission(ctx, call)
 	}
 	p.deadline = begun.Add(budget(call.Kind))
+	ctx, cancel := context.WithDeadline(ctx, p.deadline)
+	defer cancel()
+	return p.answer(ctx, call)
+}
+
+// large answers a call before a tool whose input is too large to be read whole, so that a pause holds for it too. Other
+// calls of that size are passed over.
+func (p *Process) large(ctx context.Context, in io.Reader) int {
+	call, err := hook.ParseHead(p.client, p.event, in, p.Env)
+	if err != nil || call.Kind != hook.Before {
+		return 0
+	}
+	if p.place, err = local.Find(p.Env); err != nil {
+		return 0
+	}
+	p.deadline = time.Now().Add(Budget) // the time for reading is the client's
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
 	return p.answer(ctx, call)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/connect/connection"
+	"parley.internal/services/hub/internal/hook"
 	"parley.internal/services/hub/internal/hook/hooktest"
 	"parley.internal/services/hub/internal/hook/process"
 	"parley.internal/shared/hook/wire"
@@ -146,6 +147,32 @@ func TestAPauseDeniesAlsoWithoutTheServerAndTheDaemon(t *testing.T) {
 	hub.Pause("claude/1", nil)
 	if got := m.Hook("t1", "PreToolUse", bash); got.Out != "" {
 		t.Errorf("it is denied after it was resumed: %q", got.Out)
+	}
+}
+
+func TestAPauseHoldsForACallOfAnySize(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	m.Hook("t1", "SessionStart", nil)
+	big := map[string]any{"tool_name": "Write", "tool_input": map[string]any{"content": strings.Repeat("x", hook.MaxInput+100),
+		"file_path": "a", "session_id": "t2"}}
+	if got := m.Hook("t1", "PreToolUse", big); got.Out != "" || got.Code != 0 {
+		t.Errorf("it is denied without a pause: %q", got.Out)
+	}
+	hub.Pause("claude/1", &wire.Pause{Words: "wait", By: "human", Of: "claude"})
+	m.Hook("t1", "PostToolUse", bash)
+	hub.Set("down", 0)
+	if got := m.Hook("t1", "PreToolUse", big).Denied(); !strings.Contains(got, "Paused by human") {
+		t.Errorf("it is not denied: %q", got)
+	}
+	for _, event := range []string{"PostToolUse", "PermissionRequest", "UserPromptSubmit"} {
+		if got := m.Hook("t1", event, big); got.Out != "" || got.Code != 0 {
+			t.Errorf("%s: %+v", event, got)
+		}
+	}
+	cut := m.Input("t1", "PreToolUse", big)
+	if got := m.Raw("PreToolUse", cut[:len(cut)-1]); got.Out != "" || got.Code != 0 {
+		t.Errorf("half of an input: %+v", got)
 	}
 }
 
