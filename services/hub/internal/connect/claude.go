@@ -28,7 +28,7 @@ type claudeServer struct {
 
 // The limits of hooks in seconds. A session's start may look up mail and others' work; the end may report usage.
 var claudeEvents = []event{{"SessionStart", 5}, {"UserPromptSubmit", 5}, {"PreToolUse", 5}, {"PostToolUse", 5},
-	{"PostToolUseFailure", 5}, {"Stop", 5}, {"PreCompact", 5}, {"SessionEnd", 10}}
+	{"PostToolUseFailure", 5}, {"SubagentStop", 5}, {"Stop", 5}, {"PreCompact", 5}, {"SessionEnd", 10}}
 
 // aDay is the limit of a hook that waits for mail.
 const aDay = 86400

@@ -113,13 +113,13 @@ func TestHooksMoveBetweenTheSettingsAndAPlugin(t *testing.T) {
 	before := s.tree()
 	s.connect("claude", nil)
 	inSettings := s.tree()
-	if n := hooks(s.read(local)); n != 10 {
+	if n := hooks(s.read(local)); n != 11 {
 		t.Fatalf("%d hooks are in the settings", n)
 	}
 	s.connect("claude", s.asPlugin)
 	plugin := s.plugin()
 	if n, m, w := hooks(s.read(local)), hooks(plugin["parley/hooks/hooks.json"]), hooks(plugin["parley/monitors/monitors.json"]); n != 0 ||
-		m != 8 || w != 1 {
+		m != 9 || w != 1 {
 		t.Errorf("%d hooks are in the settings, %d in the plugin, and %d monitors", n, m, w)
 	}
 	s.connect("claude", nil)

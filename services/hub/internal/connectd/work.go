@@ -139,9 +139,9 @@ func (s *session) fetch(ctx context.Context) (bool, error) {
 
 // report reports the end of a turn or of the session, with the usage since the last report.
 func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
-	client, path, from := s.st.Client, s.st.Transcript, s.st.Usage
+	client, from := s.st.Client, s.st.Unbooked()
 	s.mu.Unlock()
-	records, read, err := usage.Read(client, path, from, wire.MaxUsage)
+	records, read, err := usage.ReadAll(client, from, wire.MaxUsage)
 	s.mu.Lock()
 	if err != nil {
 		s.daemon.log("the usage of %s cannot be read: %v", s.st.SessionID, err)
@@ -155,7 +155,7 @@ func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
 	if _, err := s.call(ctx, event, in); err != nil {
 		return false, err
 	}
-	s.st.Usage = read
+	s.st.Booked(read)
 	s.turned = full
 	return true, nil
 }

@@ -17,6 +17,7 @@ const (
 	Compacted  Kind = "compacted"
 	Permission Kind = "permission"
 	Interrupt  Kind = "interrupt"
+	Subagent   Kind = "subagent"
 	End        Kind = "end"
 )
 
@@ -29,8 +30,10 @@ type Call struct {
 	// Thread is the client's own id of the session.
 	Thread     string `json:"thread"`
 	Transcript string `json:"transcript,omitempty"`
-	Dir        string `json:"dir,omitempty"`
-	Model      string `json:"model,omitempty"`
+	// AgentTranscript is the record of a subagent whose work has ended, or goes on after it rested.
+	AgentTranscript string `json:"agentTranscript,omitempty"`
+	Dir             string `json:"dir,omitempty"`
+	Model           string `json:"model,omitempty"`
 	// Tool is the name of the tool, and Doing a safe summary of the call.
 	Tool  string `json:"tool,omitempty"`
 	Doing string `json:"doing,omitempty"`

@@ -13,6 +13,7 @@ import (
 type input struct {
 	SessionID  string          `json:"session_id"`
 	Transcript string          `json:"transcript_path"`
+	Agent      text            `json:"agent_transcript_path"`
 	Cwd        string          `json:"cwd"`
 	Event      string          `json:"hook_event_name"`
 	Source     string          `json:"source"`
@@ -79,6 +80,8 @@ func Parse(client, event string, stdin []byte, env func(string) string) (Call, e
 	case Prompt:
 		c.Human = !strings.HasPrefix(strings.TrimSpace(string(in.Prompt)), "<task-notification>")
 		c.Doing = "reads a prompt"
+	case Subagent:
+		c.AgentTranscript = string(in.Agent)
 	case Before, After, Permission:
 		c.tool(in)
 	}
@@ -93,7 +96,7 @@ func HeadlessClaude(env func(string) string) bool {
 // kinds are the events of each client by the client's names. The end of a compaction comes as a start of a session.
 var kinds = map[string]map[string]Kind{
 	"claude": {"SessionStart": Start, "UserPromptSubmit": Prompt, "PreToolUse": Before, "PostToolUse": After,
-		"PostToolUseFailure": After, "PostToolBatch": After, "PermissionRequest": Permission, "Stop": Turn,
+		"PostToolUseFailure": After, "PostToolBatch": After, "PermissionRequest": Permission, "Stop": Turn, "SubagentStop": Subagent,
 		"StopFailure": Interrupt, "PreCompact": Compacting, "SessionEnd": End},
 	"codex": {"SessionStart": Start, "UserPromptSubmit": Prompt, "PreToolUse": Before, "PostToolUse": After,
 		"PermissionRequest": Permission, "Stop": Turn, "PreCompact": Compacting, "Interrupt": Interrupt, "SessionEnd": End},

@@ -29,6 +29,8 @@ func TestEachClientsInputBecomesACall(t *testing.T) {
 		"without a person": {"claude", `{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`,
 			map[string]string{"CLAUDE_CODE_ENTRYPOINT": "sdk-cli", "CLAUDE_CODE_SESSION_ATTENDED": "0"},
 			hook.Call{Event: "Stop", Kind: hook.Turn, Continued: true, Headless: true}},
+		"the end of a subagent": {"claude", `{"session_id":"s","transcript_path":"/t","agent_transcript_path":"/t/a","hook_event_name":"SubagentStop"}`, nil,
+			hook.Call{Event: "SubagentStop", Kind: hook.Subagent, Transcript: "/t", AgentTranscript: "/t/a"}},
 		"a prompt": {"claude", `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"my secret"}`, nil,
 			hook.Call{Event: "UserPromptSubmit", Kind: hook.Prompt, Human: true, Doing: "reads a prompt"}},
 		"a wake": {"claude", `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":" <task-notification>x"}`, nil,

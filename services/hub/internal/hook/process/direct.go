@@ -123,15 +123,15 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 	}
 	in := s.Input(call, event, s.Room(call, event))
 	in.Changed, in.Permissions = changed(ctx, s, call), session.Rules(event, p.conn.Permissions)
-	read := s.Usage
+	var read []usage.Position
 	if event == wire.Turn || event == wire.End {
-		in.Usage, read, _ = usage.Read(call.Client, s.Transcript, s.Usage, wire.MaxUsage)
+		in.Usage, read, _ = usage.ReadAll(call.Client, s.Unbooked(), wire.MaxUsage)
 	}
 	out, err := hub.Hook(ctx, in)
 	if err != nil {
 		return nil
 	}
-	s.Usage = read
+	s.Booked(read)
 	s.Confirmed(in.Receipt)
 	p.place.Unmark(p.session(call), local.Shown, in.Receipt)
 	s.Heard(event, out, true)

@@ -53,6 +53,8 @@ type State struct {
 
 	Wake  wake.State     `json:"wake,omitzero"`
 	Usage usage.Position `json:"usage,omitzero"`
+	// Subagents are the records of its subagents.
+	Subagents []usage.Position `json:"subagents,omitempty"`
 	// Transcript is the client's record.
 	Transcript string `json:"transcript,omitempty"`
 	// Commands are the calls of a shell that have begun, by the client's ids, where no daemon looks after them.
@@ -132,6 +134,8 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 		if !c.Continued {
 			s.Continued = 0
 		}
+	case hook.Subagent:
+		s.subagent(c.AgentTranscript)
 	case hook.End:
 		s.InTurn, s.Ended = false, true
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"parley.internal/services/hub/internal/hook/regular"
 	"parley.internal/shared/hook/wire"
@@ -20,6 +21,8 @@ type Position struct {
 	Model string `json:"model,omitempty"`
 	// Cost is the sum of dollars that has been reported.
 	Cost float64 `json:"cost,omitempty"`
+	// Agent means that the record is a subagent's, whose dollars are part of the session's.
+	Agent bool `json:"agent,omitempty"`
 }
 
 // The bounds of one reading. The rest is read the next time.
@@ -35,7 +38,7 @@ func Read(client, path string, from Position, n int) ([]wire.Usage, Position, er
 		return nil, from, nil
 	}
 	if from.Path != path {
-		from = Position{Path: path}
+		from = Position{Path: path, Agent: from.Agent}
 	}
 	f, err := regular.Open(path)
 	if err != nil {
@@ -53,6 +56,19 @@ func Read(client, path string, from Position, n int) ([]wire.Usage, Position, er
 		return nil, from, err
 	}
 	return scan(client, io.LimitReader(f, maxRead), from, n)
+}
+
+// ReadAll returns the next records of several files, that of a session first and those of its subagents after it, at most n
+// of them together, and the positions after the last. A subagent's file may be written later than its end is told.
+func ReadAll(client string, from []Position, n int) (out []wire.Usage, next []Position, err error) {
+	for i, at := range from {
+		records, read, e := Read(client, at.Path, at, n-len(out))
+		if i == 0 || !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+		out, next = append(out, records...), append(next, read)
+	}
+	return out, next, err
 }
 
 func scan(client string, r io.Reader, at Position, n int) ([]wire.Usage, Position, error) {
@@ -165,7 +181,7 @@ func claude(line []byte, at *Position) (wire.Usage, bool) {
 	if json.Unmarshal(line, &l) != nil {
 		return wire.Usage{}, false
 	}
-	if l.Type == "cost-state" && l.Cost != nil && *l.Cost > at.Cost && *l.Cost < 1e6 {
+	if l.Type == "cost-state" && !at.Agent && l.Cost != nil && *l.Cost > at.Cost && *l.Cost < 1e6 {
 		u := wire.Usage{ID: fmt.Sprintf("cost/%.100s/%d", l.Session, at.Offset), CostUSD: *l.Cost - at.Cost}
 		at.Cost = *l.Cost
 		return u, true

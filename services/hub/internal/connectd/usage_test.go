@@ -1,0 +1,73 @@
+package connectd_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"parley.internal/services/hub/internal/connectd"
+	"parley.internal/services/hub/internal/hook/hooktest"
+)
+
+func TestTheUsageOfASubagentIsReportedOnceAlsoWhereItIsWrittenLater(t *testing.T) {
+	t.Parallel()
+	line := func(id string, in int) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"model":"m","usage":{"input_tokens":%d}}}`+"\n", id, in)
+	}
+	for name, with := range map[string]bool{"with a daemon": true, "without a daemon": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub, m := start(t)
+			if with {
+				daemon(t, m, connectd.Options{})
+			}
+			path := func(name string) string { return filepath.Join(m.Dir, name+".jsonl") }
+			write := func(name, text string) {
+				if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			booked := func(ids ...string) {
+				t.Helper()
+				hooktest.Eventually(t, fmt.Sprint("the usage is ", ids), func() bool {
+					return slices.Equal(slices.Sorted(maps.Keys(hub.Usage())), ids)
+				})
+			}
+			at := map[string]any{"transcript_path": path("main")}
+			ends := func(name string) {
+				if got := m.Hook("t1", "SubagentStop", map[string]any{"transcript_path": path("main"),
+					"agent_transcript_path": path(name), "stop_hook_active": false}); got.Out+got.Err != "" || got.Code != 0 {
+					t.Errorf("it says %+v", got)
+				}
+			}
+			m.Hook("t1", "SessionStart", at)
+			write("main", line("a", 1))
+			write("early", line("b1", 1)+line("b1", 5)+`{"type":"cost-state","sessionId":"t1","totalCostUSD":0.5}`+"\n")
+			ends("early")
+			ends("late") // which is not written yet
+			ends("early")
+			m.Hook("t1", "Stop", at)
+			booked("a", "b1")
+			write("late", line("c1", 3))
+			m.Hook("t1", "Stop", at)
+			booked("a", "b1", "c1")
+			write("late", line("c1", 3)+line("c2", 3))
+			m.Hook("t1", "SessionEnd", at)
+			booked("a", "b1", "c1", "c2")
+			if u := hub.Usage(); u["b1"].TokensIn != 5 {
+				t.Errorf("got %+v", u)
+			}
+			sent := map[string]int{}
+			for _, in := range hub.Inputs() {
+				for _, u := range in.Usage {
+					if sent[u.ID]++; sent[u.ID] > 1 {
+						t.Errorf("%s was sent %d times", u.ID, sent[u.ID])
+					}
+				}
+			}
+		})
+	}
+}
