@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"parley.internal/services/hub/internal/connectd"
 	"parley.internal/services/hub/internal/hook/hooktest"
@@ -67,6 +68,44 @@ func TestTheUsageOfASubagentIsReportedOnceAlsoWhereItIsWrittenLater(t *testing.T
 						t.Errorf("%s was sent %d times", u.ID, sent[u.ID])
 					}
 				}
+			}
+		})
+	}
+}
+
+func TestAForkReportsNothingOfItsParentAgain(t *testing.T) {
+	t.Parallel()
+	for name, with := range map[string]bool{"with a daemon": true, "without a daemon": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub, m := start(t)
+			if with {
+				daemon(t, m, connectd.Options{})
+			}
+			line := func(id string, at time.Time) string {
+				return fmt.Sprintf(`{"type":"assistant","timestamp":%q,"message":{"id":%q,"model":"m","usage":{"input_tokens":1}}}`+"\n",
+					at.UTC().Format(time.RFC3339Nano), id)
+			}
+			cost := func(session string, dollars float64) string {
+				return fmt.Sprintf(`{"type":"cost-state","sessionId":%q,"totalCostUSD":%g}`+"\n", session, dollars)
+			}
+			path := filepath.Join(m.Dir, "fork.jsonl")
+			at := map[string]any{"transcript_path": path, "source": "fork"}
+			m.Hook("t2", "SessionStart", at)
+			copied := line("a", time.Now().Add(-time.Hour)) + cost("t2", 0.5)
+			if err := os.WriteFile(path, []byte(copied+line("b", time.Now().Add(time.Hour))+cost("t2", 0.75)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m.Hook("t2", "Stop", at)
+			hooktest.Eventually(t, "the usage of the fork", func() bool { return len(hub.Usage()) == 2 })
+			dollars := 0.0
+			for id, u := range hub.Usage() {
+				if dollars += u.CostUSD; id == "a" {
+					t.Errorf("the parent's %+v is booked", u)
+				}
+			}
+			if dollars != 0.25 {
+				t.Errorf("%g dollars are booked", dollars)
 			}
 		})
 	}

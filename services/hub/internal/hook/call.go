@@ -57,6 +57,8 @@ type Call struct {
 	Continued bool `json:"continued,omitempty"`
 	// Interrupted reports a tool call that the person stopped.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Forked reports the start of a session whose record begins with a copy of another's.
+	Forked bool `json:"forked,omitempty"`
 	// Headless reports a client without a person before it.
 	Headless bool `json:"headless,omitempty"`
 	// To is the target of a message that the agent sent with a tool, and Type the type of it.

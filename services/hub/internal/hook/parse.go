@@ -76,7 +76,7 @@ func Parse(client, event string, stdin []byte, env func(string) string) (Call, e
 	}
 	switch kind {
 	case Start:
-		c.Kind = started(in.Source)
+		c.Kind, c.Forked = started(in.Source), in.Source == "fork"
 	case Prompt:
 		c.Human = !strings.HasPrefix(strings.TrimSpace(string(in.Prompt)), "<task-notification>")
 		c.Doing = "reads a prompt"

@@ -24,6 +24,8 @@ func TestEachClientsInputBecomesACall(t *testing.T) {
 			map[string]string{"CLAUDE_PID": "42"}, hook.Call{Event: "SessionStart", Kind: hook.Start, Transcript: "/t", Dir: "/p", Model: "m", PID: 42}},
 		"a model that is an object": {"claude", `{"session_id":"s","hook_event_name":"SessionStart","source":"resume","model":{"id":"m"}}`, nil,
 			hook.Call{Event: "SessionStart", Kind: hook.Resume}},
+		"a fork": {"claude", `{"session_id":"s","hook_event_name":"SessionStart","source":"fork"}`, nil,
+			hook.Call{Event: "SessionStart", Kind: hook.Resume, Forked: true}},
 		"after a compaction": {"claude", `{"session_id":"s","hook_event_name":"SessionStart","source":"compact"}`, nil,
 			hook.Call{Event: "SessionStart", Kind: hook.Compacted}},
 		"without a person": {"claude", `{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`,

@@ -110,6 +110,9 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 	switch c.Kind {
 	case hook.Start, hook.Resume:
 		s.InTurn, s.TurnBytes, s.Continued, s.Interrupted, s.Retell = false, 0, 0, false, false
+		if c.Forked && s.Usage.Path == "" {
+			s.Usage.Forked = now.UTC()
+		}
 	case hook.Compacted:
 		s.Retell = false
 	case hook.Compacting:

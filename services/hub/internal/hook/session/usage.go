@@ -28,7 +28,7 @@ func (s *State) subagent(path string) {
 func (s *State) Unbooked() []usage.Position {
 	own := s.Usage
 	if own.Path != s.Transcript {
-		own = usage.Position{Path: s.Transcript}
+		own = usage.Position{Path: s.Transcript, Forked: own.Forked}
 	}
 	return append([]usage.Position{own}, s.Subagents...)
 }

@@ -5,9 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"parley.internal/services/hub/internal/hook/regular"
 	"parley.internal/shared/hook/wire"
@@ -23,6 +23,12 @@ type Position struct {
 	Cost float64 `json:"cost,omitempty"`
 	// Agent means that the record is a subagent's, whose dollars are part of the session's.
 	Agent bool `json:"agent,omitempty"`
+	// Last is the id of the last call of a model that was read.
+	Last string `json:"last,omitempty"`
+	// Forked is the time at which the session was forked off another, with a copy of its record, zero for none. Own means
+	// that the copy has been passed.
+	Forked time.Time `json:"forked,omitzero"`
+	Own    bool      `json:"own,omitempty"`
 }
 
 // The bounds of one reading. The rest is read the next time.
@@ -38,7 +44,7 @@ func Read(client, path string, from Position, n int) ([]wire.Usage, Position, er
 		return nil, from, nil
 	}
 	if from.Path != path {
-		from = Position{Path: path, Agent: from.Agent}
+		from = Position{Path: path, Agent: from.Agent, Forked: from.Forked}
 	}
 	f, err := regular.Open(path)
 	if err != nil {
@@ -50,7 +56,7 @@ func Read(client, path string, from Position, n int) ([]wire.Usage, Position, er
 	case err != nil:
 		return nil, from, err
 	case info.Size() < from.Offset:
-		from.Offset, from.Cost = 0, 0
+		from.Offset, from.Cost, from.Last, from.Own = 0, 0, "", false
 	}
 	if _, err := f.Seek(from.Offset, io.SeekStart); err != nil {
 		return nil, from, err
@@ -127,23 +133,6 @@ func (c *collector) take(u wire.Usage, n int) bool {
 	return true
 }
 
-// claudeLine is a line of Claude Code's transcript.
-type claudeLine struct {
-	Type    string `json:"type"`
-	Session string `json:"sessionId"`
-	Message struct {
-		ID    string `json:"id"`
-		Model string `json:"model"`
-		Usage *struct {
-			In     int64 `json:"input_tokens"`
-			Made   int64 `json:"cache_creation_input_tokens"`
-			Cached int64 `json:"cache_read_input_tokens"`
-			Out    int64 `json:"output_tokens"`
-		} `json:"usage"`
-	} `json:"message"`
-	Cost *float64 `json:"totalCostUSD"`
-}
-
 // codexLine is a line of Codex's record of a session.
 type codexLine struct {
 	Type    string `json:"type"`
@@ -174,24 +163,6 @@ func record(client string, line []byte, at *Position) (wire.Usage, bool) {
 		return codex(line, at)
 	}
 	return wire.Usage{}, false
-}
-
-func claude(line []byte, at *Position) (wire.Usage, bool) {
-	var l claudeLine
-	if json.Unmarshal(line, &l) != nil {
-		return wire.Usage{}, false
-	}
-	if l.Type == "cost-state" && !at.Agent && l.Cost != nil && *l.Cost > at.Cost && *l.Cost < 1e6 {
-		u := wire.Usage{ID: fmt.Sprintf("cost/%.100s/%d", l.Session, at.Offset), CostUSD: *l.Cost - at.Cost}
-		at.Cost = *l.Cost
-		return u, true
-	}
-	m := l.Message
-	if l.Type != "assistant" || m.Usage == nil || !fit(m.ID) || m.Model == "<synthetic>" {
-		return wire.Usage{}, false
-	}
-	u := m.Usage
-	return checked(wire.Usage{ID: m.ID, Model: m.Model, TokensIn: u.In + u.Made, TokensOut: u.Out, TokensCached: u.Cached})
 }
 
 func codex(line []byte, at *Position) (wire.Usage, bool) {

@@ -35,7 +35,7 @@ not json "usage"
 {"type":"assistant","message":{"id":"n","model":"m","usage":{"input_tokens":-1}}}
 {"type":"cost-state","sessionId":"x","totalCostUSD":0.5}
 `, []wire.Usage{{ID: "a", Model: "m1", TokensIn: 13, TokensOut: 9, TokensCached: 20}, {ID: "b", Model: "m2", TokensIn: 1, TokensOut: 2},
-			{ID: "cost/x/", CostUSD: 0.5}}},
+			{ID: "cost/", CostUSD: 0.5}}},
 		"codex": {`{"type":"turn_context","payload":{"model":"gpt"}}
 {"type":"token_usage_record","payload":{"response_id":"r1","turn_id":"t","usage":{"input_tokens":1003,"cached_input_tokens":100,"output_tokens":20}}}
 {"type":"token_usage_record","payload":{"turn_id":"t","usage":{"input_tokens":1}}}
@@ -45,8 +45,8 @@ not json "usage"
 		path := file(t, c.text)
 		got, at, err := usage.Read(client, path, usage.Position{}, 50)
 		for i := range got {
-			if strings.HasPrefix(got[i].ID, "cost/x/") {
-				got[i].ID = "cost/x/"
+			if strings.HasPrefix(got[i].ID, "cost/") {
+				got[i].ID = "cost/"
 			}
 		}
 		if err != nil || !reflect.DeepEqual(got, c.want) {
