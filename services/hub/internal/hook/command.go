@@ -6,14 +6,14 @@ import (
 )
 
 // starters run other programs, or texts, that their own words name.
-var starters = []string{".", "!", "alias", "bash", "builtin", "busybox", "chroot", "chrt", "command", "coproc", "dash", "doas", "enable",
-	"env", "eval", "exec", "fc", "find", "fish", "flock", "hash", "ionice", "ksh", "nice", "nohup", "nsenter", "parallel", "pkexec",
-	"script", "setsid", "sh", "source", "ssh", "stdbuf", "su", "sudo", "systemd-run", "taskset", "time", "timeout", "trap", "unshare",
-	"watch", "xargs", "zsh"}
+var starters = []string{"-", ".", "!", "alias", "bash", "builtin", "busybox", "chroot", "chrt", "command", "coproc", "dash",
+	"doas", "enable", "env", "eval", "exec", "fc", "find", "fish", "flock", "hash", "ionice", "ksh", "nice", "nocorrect", "noglob",
+	"nohup", "nsenter", "parallel", "pkexec", "script", "setsid", "sh", "source", "ssh", "stdbuf", "su", "sudo", "systemd-run",
+	"taskset", "time", "timeout", "trap", "unshare", "watch", "xargs", "zsh"}
 
 // keywords are those of a shell, after which a program's name may come.
-var keywords = []string{"[[", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "until",
-	"while"}
+var keywords = []string{"[[", "case", "do", "done", "elif", "else", "end", "esac", "fi", "for", "foreach", "function", "if", "in",
+	"repeat", "select", "then", "until", "while"}
 
 // expands are the characters of words that a shell replaces by others, and of those that are no program.
 const expands = "*?[]{}~="

@@ -217,7 +217,7 @@ func TestACommandThatARuleToDenyMayBeAboutIsNotAllowed(t *testing.T) {
 		"if true; then rm x; fi", "if r? x", "ls; r? x", "ls && r? x", "ls | r? x", "ls\nr? x", "true; do r? x", "! r? x", "{ rm x; }",
 		"{ r? x; }", "(r? x)", "A=r? r? x", "ls & r? x", "ls; $X", "ls; X=rm; $X x", "$(echo rm) x", "ls; ~/rm x", ">f r? x", "rm>f x",
 		">f {rm,x}", "ls >f r? x", ">f sh script", "ls; sh script", "ls; xargs r", "while r? x", "case x in x) r? x", "trap r EXIT",
-		"alias l=rm", "2>&1 r? x", ">&f r? x", "<f rm", "rm\rx", "rm\vx"} {
+		"alias l=rm", "2>&1 r? x", ">&f r? x", "<f rm", "rm\rx", "rm\vx", "noglob r", "repeat 2 r? x"} {
 		c := hook.Call{Tool: "Bash", Shell: true, Exact: []string{command}}
 		for _, allow := range []string{"Bash", "Bash(*)"} {
 			if got := hook.Rule(c, []string{allow}, []string{"Bash(rm *)"}); got == hook.Allowed {
