@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"parley.internal/services/hub/internal/hook"
@@ -56,6 +57,32 @@ func TestAFileIsComparedByWhereLinksLeadAlsoWhereNothingIsYet(t *testing.T) {
 		}
 		if got := hook.Rule(c, []string{"Write"}, []string{"Write(" + away + "/*)"}); got != want.denied {
 			t.Errorf("%s, where %s is denied: %s, want %s", path, away, got, want.denied)
+		}
+	}
+}
+
+func TestARuleAllowsNoPatchOfWhichNotEveryFileIsKnown(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]hook.Ruling{100: hook.Allowed, 101: hook.Ask} {
+		patch := "*** Begin Patch\n"
+		for i := range n {
+			patch += fmt.Sprintf("*** Add File: src/%d\n+x\n", i)
+		}
+		in, err := json.Marshal(map[string]any{"session_id": "t", "cwd": "/p", "tool_name": "apply_patch",
+			"tool_input": map[string]any{"command": patch}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := hook.Parse("codex", "PermissionRequest", in, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hook.Rule(c, []string{"apply_patch(src/*)"}, nil); got != want {
+			t.Errorf("%d files: %s, want %s", n, got, want)
+		}
+		question, _ := hook.Question(c, "codex/1")
+		if strings.Contains(question, "more files than are shown") != (want == hook.Ask) || want == hook.Ask && hook.Same(c) != "" {
+			t.Errorf("%d files: %s", n, question)
 		}
 	}
 }

@@ -95,10 +95,13 @@ func (c *Call) tool(in input) {
 	}
 	switch name := c.Tool; {
 	case name == "apply_patch":
-		paths := PatchPaths(line)
+		paths, all := PatchPaths(line)
 		c.edit(paths)
-		c.exact(paths...)
-		subject = strings.Join(paths, ", ")
+		if subject = strings.Join(paths, ", "); all {
+			c.exact(paths...)
+		} else {
+			subject = "more files than are shown: " + subject
+		}
 		c.show(ti.lines(line))
 		if len(paths) > 0 {
 			detail = Relative(c.Dir, paths[0])
@@ -213,21 +216,26 @@ func firstWord(line string) string {
 	return ""
 }
 
-// PatchPaths returns the files that a patch of apply_patch changes.
-func PatchPaths(patch string) []string {
-	var out []string
+// PatchPaths returns the files that a patch of apply_patch changes, and whether these are all of them: not those with too
+// long a path, and no more than maxPaths.
+func PatchPaths(patch string) (out []string, all bool) {
+	all = true
 	seen := map[string]bool{}
 	for line := range strings.Lines(patch) {
 		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
 			name, ok := strings.CutPrefix(line, mark)
 			name = strings.TrimRight(name, "\r\n")
-			if ok && name != "" && len(name) <= maxPath && !seen[name] && len(out) < maxPaths {
+			switch {
+			case !ok || name == "" || seen[name]:
+			case len(name) > maxPath || len(out) == maxPaths:
+				all = false
+			default:
 				seen[name] = true
 				out = append(out, name)
 			}
 		}
 	}
-	return out
+	return out, all
 }
 
 // Relative returns a path as seen from a directory, or the last part of one that is not below it, which says less about
