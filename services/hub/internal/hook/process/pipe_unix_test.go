@@ -3,6 +3,7 @@
 package process_test
 
 import (
+	"errors"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -16,11 +17,12 @@ func TestAPipeInPlaceOfTheClientsRecordHoldsNoHookUp(t *testing.T) {
 		hub := hooktest.New(t)
 		m := hooktest.NewMachine(t, hub.URL, client)
 		pipe := filepath.Join(m.Dir, "record.jsonl")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		agents := filepath.Join(m.Dir, "agent.jsonl")
+		if err := errors.Join(syscall.Mkfifo(pipe, 0o600), syscall.Mkfifo(agents, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		at := map[string]any{"transcript_path": pipe}
-		for _, event := range []string{"SessionStart", "Stop", "SessionEnd"} {
+		at := map[string]any{"transcript_path": pipe, "agent_transcript_path": agents}
+		for _, event := range []string{"SessionStart", "SubagentStop", "Stop", "SessionEnd"} {
 			m.Hook("t1", event, at)
 		}
 		if got := hub.Inputs(); len(got) != 3 {
