@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"parley.internal/services/hub/internal/gitcall"
 )
 
 // MainWorktree names the worktree of a clone that was there first. Clones of one repository share it, so reservations
@@ -25,11 +27,18 @@ type Checkout struct {
 	// Worktree is MainWorktree, or the name that git gave the worktree.
 	Worktree string
 
-	dir string // where the caller is, without symbolic links
+	dir    string // where the caller is, without symbolic links
+	inHook bool
 }
 
 // Find returns the checkout that a directory is in.
-func Find(ctx context.Context, dir string) (*Checkout, error) {
+func Find(ctx context.Context, dir string) (*Checkout, error) { return find(ctx, dir, false) }
+
+// InHook returns the checkout that a hook of git is called for in a directory: by the variables of git, which say which
+// index and which worktree that is.
+func InHook(ctx context.Context, dir string) (*Checkout, error) { return find(ctx, dir, true) }
+
+func find(ctx context.Context, dir string, inHook bool) (*Checkout, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("git is not installed, which finds the root of the repository; install it, or call the server")
 	}
@@ -40,7 +49,7 @@ func Find(ctx context.Context, dir string) (*Checkout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no directory %s: %w", dir, err)
 	}
-	c := &Checkout{dir: here}
+	c := &Checkout{dir: here, inHook: inHook}
 	out, err := c.git(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-dir")
 	if err != nil {
 		return nil, fmt.Errorf("%s is in no worktree of a git repository: %w", here, err)
@@ -62,7 +71,7 @@ func Find(ctx context.Context, dir string) (*Checkout, error) {
 
 // HooksDir returns the directory of the hooks that git runs for this worktree, whether it exists or not.
 func (c *Checkout) HooksDir(ctx context.Context) (string, error) {
-	out, err := c.at(ctx, c.Root, "rev-parse", "--git-path", "hooks")
+	out, err := c.run(ctx, gitcall.Call{Dir: c.Root, InHook: c.inHook, Hooks: true}, "rev-parse", "--git-path", "hooks")
 	if err != nil {
 		return "", fmt.Errorf("git does not tell the directory of its hooks: %w", err)
 	}
@@ -79,8 +88,11 @@ func (c *Checkout) git(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (c *Checkout) at(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
+	return c.run(ctx, gitcall.Call{Dir: dir, InHook: c.inHook}, args...)
+}
+
+func (c *Checkout) run(ctx context.Context, call gitcall.Call, args ...string) ([]byte, error) {
+	cmd := call.Command(ctx, args...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {

@@ -217,7 +217,7 @@ func (w *world) guardRunCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "run HOOK [ARGUMENT...]", Hidden: true, Args: cobra.MinimumNArgs(1)}
 	f := w.repoFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := checkout.Find(cmd.Context(), f.folder)
+		c, err := checkout.InHook(cmd.Context(), f.folder)
 		if err != nil {
 			return err
 		}

@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"parley.internal/services/hub/internal/gitcall"
 )
 
-// git runs git in a directory. It runs no program that the repository names.
+// git runs git in a directory.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
+	out, err := gitcall.Call{Dir: dir}.Command(ctx, args...).Output()
 	return strings.TrimSpace(string(out)), err
 }
 

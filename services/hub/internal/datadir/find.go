@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"parley.internal/services/hub/internal/gitcall"
 )
 
 // name is the name of a data directory that nobody names.
@@ -82,8 +83,7 @@ func trusted(ctx context.Context, dir string, info fs.FileInfo) error {
 // gitPatience is the time limit of git's answer.
 const gitPatience = 10 * time.Second
 
-// untracked returns an error if a repository tracks a directory or files in it, or if that cannot be known. Git runs no
-// program that the configuration of the repository names.
+// untracked returns an error if a repository tracks a directory or files in it, or if that cannot be known.
 func untracked(ctx context.Context, dir string) error {
 	parent := filepath.Dir(dir)
 	if !inRepository(parent) {
@@ -91,16 +91,8 @@ func untracked(ctx context.Context, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
-		"-c", "protocol.allow=never", "ls-files", "--cached", "-z", "--", ":(icase)"+filepath.Base(dir))
-	cmd.Dir = parent
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // they may name another repository
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
-	files, err := cmd.Output()
+	files, err := gitcall.Call{Dir: parent}.Command(ctx, "ls-files", "--cached", "-z", "--",
+		":(icase)"+filepath.Base(dir)).Output()
 	switch {
 	case err != nil:
 		return fmt.Errorf("git does not tell whether it is tracked (%w)", err)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"parley.internal/services/hub/internal/gitcall"
 )
 
 // The bounds of a snapshot: its files, and the size and number of those whose contents are compared. Of the others size and time
@@ -51,11 +53,11 @@ type file struct {
 // Take looks at the worktree. It may be called when the command runs already: files changed meanwhile count as changed
 // by it. A Head that is known is kept.
 func (s *Snapshot) Take(ctx context.Context) error {
-	settings, err := withoutFilters(ctx, s.Root)
+	call, err := gitcall.Call{Dir: s.Root}.WithoutFilters(ctx)
 	if err != nil {
 		return err
 	}
-	head, names, err := status(ctx, s.Root, settings)
+	head, names, err := status(ctx, call)
 	if err != nil {
 		return err
 	}
@@ -70,17 +72,17 @@ func (s *Snapshot) Take(ctx context.Context) error {
 // Changed returns the files that differ from the snapshot, sorted and relative to the root. Files of which only the commit is a
 // new one are not among them.
 func (s *Snapshot) Changed(ctx context.Context) ([]string, error) {
-	settings, err := withoutFilters(ctx, s.Root)
+	call, err := gitcall.Call{Dir: s.Root}.WithoutFilters(ctx)
 	if err != nil {
 		return nil, err
 	}
-	head, names, err := status(ctx, s.Root, settings)
+	head, names, err := status(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 	var commits []string
 	if s.Head != "" || s.taken {
-		if commits, err = moved(ctx, s.Root, settings, s.Head, head); err != nil {
+		if commits, err = moved(ctx, call, s.Head, head); err != nil {
 			return nil, err
 		}
 	}

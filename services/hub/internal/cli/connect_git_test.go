@@ -1,0 +1,37 @@
+package cli_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A hook of git, and what it starts, has variables that name the repository of the hook.
+func TestGitsOwnVariablesDoNotMisleadConnect(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	other := filepath.Join(d.home, "other")
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", other).CombinedOutput(); err != nil {
+		t.Fatalf("git: %v\n%s", err, out)
+	}
+	before := d.files()
+	plain := d.env
+	d.env = append(d.env[:len(d.env):len(d.env)], "GIT_DIR="+filepath.Join(other, ".git"), "GIT_WORK_TREE="+other,
+		"GIT_INDEX_FILE="+filepath.Join(other, ".git", "index"), "GIT_PREFIX=x/", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=core.excludesFile", "GIT_CONFIG_VALUE_0="+filepath.Join(other, "none"))
+	out := d.ok("codex")
+	if strings.Contains(out, other) || !strings.Contains(out, "created "+filepath.Join(d.project, ".codex", "config.toml")) ||
+		!strings.Contains(out, "changed "+filepath.Join(d.project, ".git", "info", "exclude")) {
+		t.Errorf("connect said\n%s", out)
+	}
+	with := d.files()
+	d.env = plain
+	if again := d.ok("codex"); !strings.Contains(again, "up to date") || d.files() != with {
+		t.Errorf("without the variables connect says\n%s", again)
+	}
+	d.ok("codex", "--remove")
+	if d.files() != before {
+		t.Errorf("after removing there is\n%s", d.files())
+	}
+}
