@@ -35,3 +35,29 @@ func TestGitsOwnVariablesDoNotMisleadConnect(t *testing.T) {
 		t.Errorf("after removing there is\n%s", d.files())
 	}
 }
+
+func TestNoKeyIsCommittedWhereTheHomeDirectoryIsARepository(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	git := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", d.home}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	before := d.files()
+	d.ok("claude", "--user")
+	d.ok("codex", "--user")
+	git("check-ignore", "-q", ".config/parley/connections/claude-user.json")
+	git("add", "-A")
+	if staged := git("diff", "--cached"); strings.Contains(staged, "parley_") || !strings.Contains(staged, ".claude.json") {
+		t.Errorf("git would commit\n%s", staged)
+	}
+	d.ok("all", "--user", "--remove")
+	if d.files() != before {
+		t.Errorf("after removing there is\n%s", d.files())
+	}
+}

@@ -64,11 +64,7 @@ func readRecord(home, id string) (r record, err error) {
 
 func (r record) write(home, id string) error {
 	if len(r.Files) == 0 {
-		err := os.Remove(recordPath(home, id))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
+		return connection.RemovePrivate(recordPath(home, id))
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {

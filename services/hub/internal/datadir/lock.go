@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley.internal/services/hub/internal/filelock"
+	"parley.internal/services/hub/internal/keepout"
 )
 
 const (
@@ -66,6 +67,9 @@ const between = 20 * time.Millisecond
 func Take(ctx context.Context, dir, command string, patience time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the data directory: %w", err)
+	}
+	if err := keepout.Dir(dir); err != nil {
+		return nil, fmt.Errorf("cannot keep git from the data directory: %w", err)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

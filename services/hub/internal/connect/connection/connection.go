@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley.internal/services/hub/internal/keepout"
 )
 
 // Connection is the connection of one client, in one directory or everywhere, to a server.
@@ -184,8 +186,15 @@ func (c Connection) Write(dir string) (changed bool, err error) {
 	return WritePrivate(name, append(text, '\n'))
 }
 
-// WritePrivate replaces a file with one that the user alone can read, if its text differs, and makes its directory.
+// WritePrivate replaces a file with one that the user alone can read, if its text differs, and makes its directory, out of
+// which it keeps git.
 func WritePrivate(name string, text []byte) (changed bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return false, err
+	}
+	if err := keepout.Dir(filepath.Dir(name)); err != nil {
+		return false, fmt.Errorf("git is not kept from %s: %w", name, err)
+	}
 	if f, err := os.Open(name); err == nil {
 		before, err := io.ReadAll(f)
 		same := err == nil && private(f) == nil && bytes.Equal(before, text)
@@ -193,9 +202,6 @@ func WritePrivate(name string, text []byte) (changed bool, err error) {
 		if same {
 			return false, nil
 		}
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return false, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".write-*") // of mode 0600
 	if err != nil {
@@ -217,10 +223,16 @@ func Remove(dir, id string) error {
 	if err != nil {
 		return err
 	}
+	return RemovePrivate(name)
+}
+
+// RemovePrivate removes a file that [WritePrivate] wrote, if it is there, and what else that left in a directory without
+// other files.
+func RemovePrivate(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return keepout.Leave(filepath.Dir(name))
 }
 
 // List returns the connections, sorted by id, and an error for each file that is none.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"parley.internal/services/hub/internal/filelock"
+	"parley.internal/services/hub/internal/keepout"
 )
 
 // Record is the state of a process that the runner claimed.
@@ -59,6 +60,9 @@ func Open(dir string) (*Journal, error) {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot create the state directory: %w", err)
 		}
+	}
+	if err := keepout.Dir(dir); err != nil {
+		return nil, fmt.Errorf("cannot keep git from the state directory: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
