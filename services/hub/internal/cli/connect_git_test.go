@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -59,5 +61,29 @@ func TestNoKeyIsCommittedWhereTheHomeDirectoryIsARepository(t *testing.T) {
 	d.ok("all", "--user", "--remove")
 	if d.files() != before {
 		t.Errorf("after removing there is\n%s", d.files())
+	}
+}
+
+func TestADryRunShowsWhereALinkLeads(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	mine, link := filepath.Join(d.home, "mcp.json"), filepath.Join(d.project, ".cursor", "mcp.json")
+	err := errors.Join(os.WriteFile(mine, []byte("{}"), 0o600), os.Mkdir(filepath.Dir(link), 0o755), os.Symlink(mine, link))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "link     " + link + " -> " + mine
+	if out := d.ok("cursor", "--dry-run"); !strings.Contains(out, want) {
+		t.Errorf("there is no %q:\n%s", want, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), "git", "-C", d.project, "add", ".cursor").CombinedOutput(); err != nil {
+		t.Fatalf("git: %v\n%s", err, out)
+	}
+	before := d.files()
+	if _, errOut, code := d.run("cursor", "--dry-run"); code != 1 || !strings.Contains(errOut, "which the repository brought") {
+		t.Errorf("exit %d, %s", code, errOut)
+	}
+	if d.files() != before {
+		t.Errorf("there is\n%s", d.files())
 	}
 }

@@ -110,6 +110,9 @@ func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Pla
 	}
 	r.changed(plan)
 	r.Diff = plan.Diff(key)
+	for _, link := range plan.Links() {
+		r.done("link", link)
+	}
 	if !plan.Changes() {
 		r.done("files", "nothing would change")
 	}

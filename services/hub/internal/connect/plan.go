@@ -86,6 +86,9 @@ func NewPlan(ctx context.Context, home string, c Client, p Place, s Setup) (*Pla
 	}
 	files = merged(files)
 	for _, f := range files {
+		if err := plan.trustedLinks(ctx, f.path); err != nil {
+			return nil, err
+		}
 		if !f.secret {
 			continue
 		}
