@@ -57,6 +57,11 @@ func (p *Plan) Apply(ctx context.Context) error {
 	if err := both.write(p.home, p.id); err != nil {
 		return err
 	}
+	for id, r := range p.others {
+		if err := r.write(p.home, id); err != nil {
+			return err
+		}
+	}
 	for _, e := range p.Edits {
 		if e.Secret {
 			if err := ignored(ctx, e.Real); err != nil {

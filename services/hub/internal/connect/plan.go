@@ -22,6 +22,7 @@ type Plan struct {
 	home, id string
 	place    Place
 	old, new record
+	others   map[string]record // those of other connections that change too, by id
 }
 
 // Edit is the change of one file.
@@ -166,7 +167,9 @@ func (p *Plan) add(f file) error {
 	if !f.current(e.before, p.id, t) {
 		base, err := strip(e.before, p.id, f.merge(t))
 		if err == nil {
+			made := still(base, t) // around entries of other connections
 			e.after, err = f.apply(base, &t)
+			t.Made = union(made, t.Made)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w; nothing was changed", f.path, err)
@@ -222,9 +225,8 @@ func (p *Plan) drop(t touched) error {
 	if e.existed {
 		if rulesElsewhere(p.home, p.id, t.Path) {
 			t.Blocks = slices.DeleteFunc(slices.Clone(t.Blocks), func(b blockRef) bool { return b.ID == rulesID })
-			t.Created = false
 		}
-		if e.after, err = strip(e.before, p.id, t); err != nil {
+		if e.after, err = p.withdraw(e.before, t); err != nil {
 			return fmt.Errorf("%s: %w", t.Path, err)
 		}
 		e.drop = t.Created && empty(t.Path, e.after)

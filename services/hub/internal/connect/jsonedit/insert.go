@@ -77,7 +77,7 @@ func insert(text []byte, into *hujson.Value, name string, value any) ([]byte, []
 	}
 	var pieces []Insertion
 	put := func(at int, piece string) {
-		pieces = append(pieces, Insertion{at, len(piece)})
+		pieces = append(pieces, Insertion{Offset: at, Length: len(piece)})
 		text = slices.Concat(text[:at], []byte(piece), text[at:])
 	}
 	if separate && keep > 0 { // the comments after the last entry stay with it

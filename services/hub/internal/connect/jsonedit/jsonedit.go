@@ -11,10 +11,24 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Insertion is a piece that was inserted into a text.
+// Insertion is a piece that was inserted into a text, in place of Was.
 type Insertion struct {
-	Offset int `json:"offset"`
-	Length int `json:"length"`
+	Offset int    `json:"offset"`
+	Length int    `json:"length"`
+	Was    []byte `json:"was,omitempty"`
+}
+
+// Change returns the piece by which a text becomes another one.
+func Change(before, after []byte) Insertion {
+	from := 0
+	for from < len(before) && from < len(after) && before[from] == after[from] {
+		from++
+	}
+	to := 0
+	for to < len(before)-from && to < len(after)-from && before[len(before)-1-to] == after[len(after)-1-to] {
+		to++
+	}
+	return Insertion{from, len(after) - to - from, slices.Clone(before[from : len(before)-to])}
 }
 
 // mostBrackets bounds the nesting, which the parser follows on the stack.
@@ -127,7 +141,7 @@ func Append(text []byte, value any, at ...string) (out []byte, pieces []Insertio
 func add(text []byte, at []string, value any, element bool) (_ []byte, pieces []Insertion, made [][]string, err error) {
 	if Blank(text) {
 		object := []byte("{" + newline(text) + "}" + newline(text))
-		pieces = append(pieces, Insertion{len(text), len(object)})
+		pieces = append(pieces, Insertion{Offset: len(text), Length: len(object)})
 		text = append(slices.Clone(text), object...)
 	}
 	v, err := parse(text)
@@ -182,7 +196,7 @@ func Undo(text []byte, pieces []Insertion) ([]byte, error) {
 		if p.Offset < 0 || p.Length < 0 || p.Offset > len(text)-p.Length {
 			return nil, errors.New("the text is not the one that the pieces were inserted into")
 		}
-		text = slices.Concat(text[:p.Offset], text[p.Offset+p.Length:])
+		text = slices.Concat(text[:p.Offset], p.Was, text[p.Offset+p.Length:])
 	}
 	return text, nil
 }

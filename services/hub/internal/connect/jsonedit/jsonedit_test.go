@@ -137,7 +137,8 @@ func TestOnlyWhatIsEmptyIsPruned(t *testing.T) {
 
 func TestAWrongRecordIsNotUndone(t *testing.T) {
 	t.Parallel()
-	for _, p := range []jsonedit.Insertion{{3, 1}, {0, 4}, {-1, 1}, {0, -1}, {1 << 62, 1 << 62}} {
+	for _, p := range []jsonedit.Insertion{{Offset: 3, Length: 1}, {Length: 4}, {Offset: -1, Length: 1}, {Length: -1},
+		{Offset: 1 << 62, Length: 1 << 62}} {
 		if out, err := jsonedit.Undo([]byte("{ }"), []jsonedit.Insertion{p}); err == nil {
 			t.Errorf("%v: %s", p, out)
 		}
