@@ -247,6 +247,14 @@ func (j *connector) giveBack(ctx context.Context, c connection.Connection) error
 	return err
 }
 
+// discard revokes a key that was just made and that no connection keeps. A key that the person gave stays.
+func (j *connector) discard(ctx context.Context, c connection.Connection) error {
+	if c.Given {
+		return nil
+	}
+	return j.revoke(ctx, c)
+}
+
 func (j *connector) revokeAsPerson(ctx context.Context, c connection.Connection) error {
 	h, err := j.humanAtURL(c.URL)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"strings"
 
 	"parley.internal/services/hub/internal/connect"
 	"parley.internal/services/hub/internal/connect/connection"
@@ -28,6 +29,9 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 	}
 	if j.f.dryRun {
 		return j.preview(ctx, c, place, setup, old, r)
+	}
+	if _, err := j.rehearse(ctx, c, place, setup, old, old.URL, ""); err != nil {
+		return err // before there is a key
 	}
 	now, key, err := j.secure(ctx, c, old, r)
 	if err != nil {
@@ -96,15 +100,11 @@ func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Pla
 	} else if base == "" {
 		return err
 	}
-	now := old
-	j.choices(&now, old, s.Hook)
 	key, err := j.w.keyOf(ctx, old)
 	if err != nil {
 		return err
 	}
-	s.Endpoint, s.Key = j.endpoint(base, old), cmp.Or(key, "KEY")
-	j.chosen(&s, now)
-	plan, err := connect.NewPlan(ctx, j.home, c, p, s)
+	plan, err := j.rehearse(ctx, c, p, s, old, base, key)
 	if err != nil {
 		return err
 	}
@@ -117,6 +117,24 @@ func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Pla
 		r.done("files", "nothing would change")
 	}
 	return nil
+}
+
+// rehearse returns the changes for a server and a key, which may be unknown yet. It changes nothing and calls no server, so it
+// tells before a key is made whether all files can be edited.
+func (j *connector) rehearse(ctx context.Context, c connect.Client, p connect.Place, s connect.Setup, old connection.Connection,
+	base, key string) (*connect.Plan, error) {
+	now := old
+	j.choices(&now, old, s.Hook)
+	s.Endpoint, s.Key = j.endpoint(base, old), cmp.Or(key, "KEY")
+	j.chosen(&s, now)
+	if c.Name == "codex" && s.Hook != "" && c.Installed() && !j.f.dryRun {
+		trusting := s
+		trusting.Trust = connect.TrialTrust
+		if _, err := connect.NewPlan(ctx, j.home, c, p, trusting); err != nil {
+			return nil, err
+		}
+	}
+	return connect.NewPlan(ctx, j.home, c, p, s)
 }
 
 // secure returns the connection with a valid key, which it makes and stores if there is none.
@@ -138,12 +156,12 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 			Plugin: old.Plugin}
 		key = made.Key
 		where, err := j.keep(ctx, &now, key)
-		if err != nil {
-			return now, "", err
+		if err == nil {
+			// From here on the key is not lost: the next run finds it.
+			_, err = now.Write(j.dir)
 		}
-		// From here on the key is not lost: the next run finds it.
-		if _, err := now.Write(j.dir); err != nil {
-			return now, "", fmt.Errorf("the connection cannot be stored: %w", err)
+		if err != nil {
+			return now, "", fmt.Errorf("the connection cannot be stored: %w", errors.Join(err, j.discard(ctx, now)))
 		}
 		verb := "made for"
 		if now.Given {
@@ -271,14 +289,16 @@ func (j *connector) trust(ctx context.Context, c connect.Client, p connect.Place
 		}
 		s.Trust = t.Lines
 		plan, err := connect.NewPlan(ctx, j.home, c, p, s)
-		if err != nil {
-			return err
-		}
-		if !plan.Changes() {
+		if err == nil && !plan.Changes() {
 			break
 		}
-		if err := plan.Apply(ctx); err != nil {
-			return err
+		if err == nil {
+			err = plan.Apply(ctx)
+		}
+		if err != nil {
+			r.todo("trust", say+strings.TrimSuffix(printable.Line(err.Error()), "; nothing was changed")+"; trust them where it asks "+
+				"(/hooks)")
+			return nil
 		}
 		r.changed(plan)
 	}

@@ -20,6 +20,9 @@ import (
 // trustPatience is the time limit of Codex's answer.
 const trustPatience = 20 * time.Second
 
+// TrialTrust are lines like those that [CodexTrust] returns, by which a plan tells whether the user's settings can be edited.
+const TrialTrust = "[hooks.state.\"parley-trial\"]\ntrusted_hash = \"\"\n"
+
 // Trusted is Codex's answer about the hooks of a connection.
 type Trusted struct {
 	// Lines are lines for the user's settings, which make Codex run the hooks.
