@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,55 @@ func TestOnlyWhatIsEmptyIsPruned(t *testing.T) {
 	if err != nil || string(out) != `{"c":[1],"d":{/* theirs */},"e":null,"f":{}}` {
 		t.Errorf("%s, %v", out, err)
 	}
+}
+
+func TestWhatIsRemovedLeavesTheCommentsBeforeItAndTheEntriesAfterIt(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"{// c\n\"a\":true, \"b\":2}":              "{// c\n \"b\":2}",
+		"{\"x\":1, // c\r\n\"a\":true, \"b\":2}":   "{\"x\":1, // c\r\n \"b\":2}",
+		"{\n  // c\n  \"a\": true,\n  \"b\": 2\n}": "{\n  // c\n  \"b\": 2\n}",
+		"{\"x\":1, // c\n\"a\":true}":              "{\"x\":1 // c\n}",
+		"{\"x\":1, // c\n\"a\":true,}":             "{\"x\":1, // c\n}",
+		"{// c\n\"a\":true}":                       "{// c\n}",
+		"{// c\n\"a\":true /* d */}":               "{// c\n /* d */}",
+		"{// c\n\"a\":true, /* d\n*/ \"b\":2}":     "{// c\n /* d\n*/ \"b\":2}",
+		"{// c\n/* d */ \"a\":true, \"b\":2}":      "{// c\n/* d */ \"b\":2}",
+		"{/* c */ \"a\":true, \"b\":2}":            "{/* c */ \"b\":2}",
+		"{\"a\":true, \"b\":2}":                    "{ \"b\":2}",
+	} {
+		out, err := jsonedit.Remove([]byte(in), func(v any) bool { return v == true }, jsonedit.Any)
+		if err != nil || string(out) != want {
+			t.Errorf("%q became %q, %v; want %q", in, out, err, want)
+		}
+		if _, _, err := jsonedit.Decode(out); err != nil {
+			t.Errorf("%q became %q: %v", in, out, err)
+		}
+	}
+}
+
+// FuzzRemove removes elements of any list, whose others stay.
+func FuzzRemove(f *testing.F) {
+	for _, s := range []string{"", "true", "true,", "// c\ntrue, 2", "1, // c\r\ntrue", "1 // c\n,true//\n,", "/**/true/*\n*/,//\n[true]//"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		text := slices.Concat([]byte("{\"l\":["), in, []byte("\n]}"))
+		before, _, err := jsonedit.Decode(text, "l")
+		list, ok := before.([]any)
+		if err != nil || !ok {
+			return
+		}
+		ours := func(v any) bool { return v == true }
+		want := slices.DeleteFunc(slices.Clone(list), ours)
+		out, err := jsonedit.Remove(text, ours, "l", jsonedit.Any)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if after, _, err := jsonedit.Decode(out, "l"); err != nil || !reflect.DeepEqual(after, any(want)) {
+			t.Fatalf("%q became %q = %v, %v; want %v", text, out, after, err, want)
+		}
+	})
 }
 
 func TestAWrongRecordIsNotUndone(t *testing.T) {

@@ -1,6 +1,7 @@
 package jsonedit
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -124,17 +125,36 @@ func cut(text []byte, s items, i int) []byte {
 		before = commaAfter(text, s.at[i-1][1]) + 1
 	}
 	white := before + lastComment(text[before:start])
+	rest := end
 	switch {
 	case i < len(s.at)-1:
-		return slices.Concat(text[:white], text[commaAfter(text, end)+1:])
+		rest = commaAfter(text, end) + 1
 	case s.comma >= 0:
-		return slices.Concat(text[:white], text[s.comma+1:])
-	case i > 0:
-		return slices.Concat(text[:before-1], text[before:white], text[end:])
-	case white == before && lastComment(text[end:s.end-1]) == 0:
+		rest = s.comma + 1
+	case i == 0 && white == before && lastComment(text[end:s.end-1]) == 0:
 		return slices.Concat(text[:before], text[s.end-1:])
 	}
-	return slices.Concat(text[:white], text[end:])
+	kept := text[before:lineEnd(text, before, white, rest)]
+	if i > 0 && i == len(s.at)-1 && s.comma < 0 {
+		before-- // the comma goes too
+	}
+	return slices.Concat(text[:before], kept, text[rest:])
+}
+
+// lineEnd returns the end of what stays before an entry that is cut out, which is white unless a comment that ends with its
+// line is before it and the rest goes on in that line.
+func lineEnd(text []byte, before, white, rest int) int {
+	last := before
+	for i := before; i < white; i++ {
+		if text[i] == '/' {
+			last = i
+			i += firstComment(text[i:]) - 1
+		}
+	}
+	if white == before || text[last+1] != '/' || bytes.HasPrefix(bytes.TrimLeft(text[rest:], " \t\r"), []byte("\n")) {
+		return white
+	}
+	return white + bytes.IndexByte(text[white:], '\n') + 1
 }
 
 // commaAfter returns the offset of the comma after white space and comments.
