@@ -97,6 +97,8 @@ type connector struct {
 	home  string // the configuration directory of Parley
 	dir   string // that of the connections
 	place connect.Place
+	// release gives the lock of the connections back, while this run has it.
+	release func() error
 }
 
 func (j *connector) run(ctx context.Context, args []string) (err error) {

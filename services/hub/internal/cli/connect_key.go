@@ -155,7 +155,11 @@ func (j *connector) givenKey(ctx context.Context, h *human) (out keys.CreateOutp
 func (j *connector) makeKey(ctx context.Context, c connect.Client, old connection.Connection) (keys.CreateOutput, string, error) {
 	h, err := j.f.human()
 	if none := (*noKeyError)(nil); errors.As(err, &none) && j.given() != "" {
-		out, err := j.pair(ctx, none.base, c, old)
+		var out keys.CreateOutput
+		err := j.others(ctx, func() (err error) {
+			out, err = j.pair(ctx, none.base, c, old)
+			return err
+		})
 		return out, none.base, err
 	}
 	if err != nil {

@@ -17,10 +17,6 @@ import (
 
 // connect connects one client.
 func (j *connector) connect(ctx context.Context, c connect.Client, r *connectReport) error {
-	old, err := connection.Read(j.dir, j.id(c))
-	if err != nil && !errors.Is(err, connection.ErrNone) {
-		return err
-	}
 	place := j.placeOf(c)
 	r.Connection, r.Project = j.id(c), place.Main
 	setup, err := j.setup(ctx, c, place)
@@ -28,28 +24,60 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 		return err
 	}
 	if j.f.dryRun {
+		old, err := j.old(c)
+		if err != nil {
+			return err
+		}
 		return j.preview(ctx, c, place, setup, old, r)
 	}
-	if _, err := j.rehearse(ctx, c, place, setup, old, old.URL, ""); err != nil {
-		return err // before there is a key
-	}
-	now, key, err := j.secure(ctx, c, old, r)
+	var key string
+	err = j.alone(ctx, func() error {
+		key, err = j.join(ctx, c, place, &setup, r)
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	j.verify(ctx, c, place, key, setup, r)
+	return nil
+}
+
+// old returns the earlier connection of a client, empty for none.
+func (j *connector) old(c connect.Client) (connection.Connection, error) {
+	old, err := connection.Read(j.dir, j.id(c))
+	if errors.Is(err, connection.ErrNone) {
+		err = nil
+	}
+	return old, err
+}
+
+// join makes the connection of a client, with a key and the client's files, completes the setup and returns the key.
+func (j *connector) join(ctx context.Context, c connect.Client, place connect.Place, setup *connect.Setup,
+	r *connectReport) (string, error) {
+	old, err := j.old(c)
+	if err != nil {
+		return "", err
+	}
+	if _, err := j.rehearse(ctx, c, place, *setup, old, old.URL, ""); err != nil {
+		return "", err // before there is a key
+	}
+	now, key, err := j.secure(ctx, c, &old, r)
+	if err != nil {
+		return "", err
+	}
 	setup.Endpoint, setup.Key = now.Endpoint, key
 	j.choices(&now, old, setup.Hook)
-	j.chosen(&setup, now)
+	j.chosen(setup, now)
 	if _, err := now.Write(j.dir); err != nil {
-		return fmt.Errorf("the connection cannot be stored: %w", err)
+		return "", fmt.Errorf("the connection cannot be stored: %w", err)
 	}
 	if old.KeyID != "" && old.KeyID != now.KeyID && !old.Given {
 		if err := j.revoke(ctx, withoutAccount(old, now)); err != nil {
 			r.todo("key", "the earlier one: "+printable.Line(err.Error()))
 		}
 	}
-	if err := j.apply(ctx, c, place, setup, r); err != nil {
-		return err
+	if err := j.apply(ctx, c, place, *setup, r); err != nil {
+		return "", err
 	}
 	if (setup.Plugin != "" || old.Plugin) && len(r.Files) > 0 {
 		r.todo("plugin", "sessions of "+c.Title+" that run already have the hooks of before: type /reload-plugins in them")
@@ -58,8 +86,7 @@ func (j *connector) connect(ctx context.Context, c connect.Client, r *connectRep
 		r.todo("rules", "add those of docs/agents.md by hand, or with another client in the repository")
 	}
 	r.Program, r.Endpoint = now.Program, now.Endpoint
-	j.verify(ctx, c, place, key, setup, r)
-	return nil
+	return key, nil
 }
 
 // withoutAccount returns a connection whose key in the keyring is not forgotten, because the new one has its place.
@@ -137,16 +164,25 @@ func (j *connector) rehearse(ctx context.Context, c connect.Client, p connect.Pl
 	return connect.NewPlan(ctx, j.home, c, p, s)
 }
 
-// secure returns the connection with a valid key, which it makes and stores if there is none.
-func (j *connector) secure(ctx context.Context, c connect.Client, old connection.Connection, r *connectReport) (
+// secure returns the connection with a valid key, which it makes and stores if there is none. While it pairs, others may
+// change the earlier connection, which is then read again.
+func (j *connector) secure(ctx context.Context, c connect.Client, old *connection.Connection, r *connectReport) (
 	now connection.Connection, key string, err error) {
-	now = old
-	if kept, base, ok := j.kept(ctx, old); ok {
+	now = *old
+	if kept, base, ok := j.kept(ctx, *old); ok {
 		key, now.URL = kept, base
 		r.done("server", base)
 		r.done("key", "that of the program "+now.Program+", as before")
 	} else {
-		made, base, err := j.makeKey(ctx, c, old)
+		made, base, err := j.makeKey(ctx, c, *old)
+		if err == nil {
+			// Another run may have connected the client while this one was paired.
+			*old, err = j.old(c)
+		}
+		if err != nil && made.Key != "" {
+			err = errors.Join(err, j.discard(context.WithoutCancel(ctx), connection.Connection{ID: j.id(c), URL: base, Key: made.Key,
+				KeyID: made.ID, Given: made.Name == ""}))
+		}
 		if err != nil {
 			return now, "", err
 		}
@@ -169,7 +205,7 @@ func (j *connector) secure(ctx context.Context, c connect.Client, old connection
 		}
 		r.done("key", verb+" the program "+now.Program+", "+where)
 	}
-	now.Endpoint = j.endpoint(now.URL, old)
+	now.Endpoint = j.endpoint(now.URL, *old)
 	status, err := serves(ctx, now.Endpoint, key)
 	if err == nil && status == http.StatusNotFound && j.f.toolsets == "" {
 		now.Endpoint = now.URL + "/mcp" // a server without the toolset agent
@@ -308,9 +344,16 @@ func (j *connector) trust(ctx context.Context, c connect.Client, p connect.Place
 
 // remove takes a connection back.
 func (j *connector) remove(ctx context.Context, c connect.Client, r *connectReport) error {
+	if j.f.dryRun {
+		return j.leave(ctx, c, r)
+	}
+	return j.alone(ctx, func() error { return j.leave(ctx, c, r) })
+}
+
+func (j *connector) leave(ctx context.Context, c connect.Client, r *connectReport) error {
 	r.Connection, r.Project = j.id(c), j.placeOf(c).Main
-	old, err := connection.Read(j.dir, j.id(c))
-	if err != nil && !errors.Is(err, connection.ErrNone) {
+	old, err := j.old(c)
+	if err != nil {
 		return err
 	}
 	plan, err := connect.NewRemoval(j.home, j.id(c))
