@@ -342,6 +342,17 @@ func (r *connectReport) changed(p *connect.Plan) {
 	}
 }
 
+// loose warns of files that the client does not read.
+func (r *connectReport) loose(c connect.Client, p *connect.Plan) {
+	if !c.Strict {
+		return
+	}
+	for _, path := range p.Loose() {
+		r.todo("comments", path+" has comments, or commas at the end of lists, with which "+c.Title+" refuses the whole file, and "+
+			"what Parley wrote there too; take them out")
+	}
+}
+
 // print prints a report for a person.
 func (j *connector) print(r *connectReport) error {
 	var b strings.Builder

@@ -26,7 +26,9 @@ type connected struct {
 	Endpoint string `json:"endpoint"`
 	Hooks    bool   `json:"hooks"`
 	// Plugin is set where the hooks are a plugin of the client.
-	Plugin      bool      `json:"plugin,omitempty"`
+	Plugin bool `json:"plugin,omitempty"`
+	// Missing says how to mend a plugin whose files are missing.
+	Missing     string    `json:"missing,omitempty"`
 	Permissions bool      `json:"permissions"`
 	Key         string    `json:"key"`
 	LastUsedAt  time.Time `json:"lastUsedAt,omitzero"`
@@ -45,7 +47,7 @@ func (j *connector) list(ctx context.Context) error {
 			versions[c.Client] = clientVersion(ctx, c.Client)
 		}
 		row := connected{c.ID, c.Client, versions[c.Client], c.Program, c.Project, c.Endpoint, c.Hook != "", c.Hook != "" && c.Plugin,
-			c.Permissions.On,
+			j.missing(c), c.Permissions.On,
 			"unknown", time.Time{}}
 		if k, ok := states[c.KeyID]; ok {
 			row.Key, row.LastUsedAt = state(k, time.Now()), k.LastUsedAt
@@ -67,6 +69,8 @@ func (j *connector) list(ctx context.Context) error {
 			last = until(c.LastUsedAt)
 		}
 		switch {
+		case c.Missing != "":
+			hooks = "missing"
 		case c.Plugin:
 			hooks = "plugin"
 		case c.Hooks:
@@ -78,7 +82,31 @@ func (j *connector) list(ctx context.Context) error {
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, c := range rows {
+		if c.Missing != "" {
+			if _, err := fmt.Fprintln(j.w.out, printable.Line(c.Missing)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// missing returns how to mend a connection whose plugin is missing, empty where it is not.
+func (j *connector) missing(c connection.Connection) string {
+	dir := j.plugin(c.ID)
+	if c.Hook == "" || !c.Plugin || connect.PluginWhole(dir) {
+		return ""
+	}
+	where := "--user"
+	if c.Project != "" {
+		where = "--repo '" + strings.ReplaceAll(c.Project, "'", `'\''`) + "'"
+	}
+	return fmt.Sprintf("The plugin of %s is missing: not all of its files are in %s, so it has no hooks. Write them again with `parley "+
+		"connect %s %s`.", c.Program, dir, c.Client, where)
 }
 
 // states returns the person's keys by id, none where the server does not answer.

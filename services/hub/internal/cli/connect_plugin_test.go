@@ -54,6 +54,52 @@ func TestConnectInstallsThePluginOfClaudeCodeUntilToldOtherwise(t *testing.T) {
 	}
 }
 
+func TestTheListSaysThatAPluginIsMissingAndConnectWritesItAgain(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	d.ok("claude", "--plugin")
+	whole := d.files()
+	files, err := filepath.Glob(filepath.Join(d.home, ".config", "parley", "plugins", "*", "parley", "hooks", "hooks.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	mend := "`parley connect claude --repo '" + d.project + "'`"
+	if out := d.ok("--list"); !strings.Contains(out, " missing ") || !strings.Contains(out, mend) {
+		t.Errorf("--list prints\n%s", out)
+	}
+	if out := d.ok("--list", "--json"); !strings.Contains(out, mend) {
+		t.Errorf("--list --json prints\n%s", out)
+	}
+	d.ok("claude")
+	if out := d.ok("--list"); !strings.Contains(out, " plugin ") || strings.Contains(out, "missing") || d.files() != whole {
+		t.Errorf("after it --list prints\n%s", out)
+	}
+}
+
+func TestConnectWarnsOfSettingsThatClaudeCodeRefuses(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	local := filepath.Join(d.project, ".claude", "settings.local.json")
+	if err := os.Mkdir(filepath.Dir(local), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for text, warns := range map[string]bool{"{\n  // mine\n  \"a\": 1\n}\n": true, "{\"a\": [1,]}": true, "{\"a\": \"// no\"}": false} {
+		if err := os.WriteFile(local, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"claude", "--dry-run"}, {"claude"}, {"claude"}} {
+			out := d.ok(args...)
+			if strings.Contains(out, "todo   comments "+local+" has comments") != warns {
+				t.Errorf("%v with %q prints\n%s", args, text, out)
+			}
+		}
+		d.ok("claude", "--remove")
+	}
+}
+
 func TestConnectSaysWhichClientsTakeAPlugin(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)

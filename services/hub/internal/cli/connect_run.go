@@ -136,6 +136,7 @@ func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Pla
 		return err
 	}
 	r.changed(plan)
+	r.loose(c, plan)
 	r.Diff = plan.Diff(key)
 	for _, link := range plan.Links() {
 		r.done("link", link)
@@ -256,9 +257,12 @@ func (j *connector) choices(now *connection.Connection, old connection.Connectio
 func (j *connector) chosen(s *connect.Setup, c connection.Connection) {
 	s.Permissions, s.PermissionSeconds = c.Permissions.On, cmp.Or(c.Permissions.Timeout, 300)+5
 	if s.Plugin = ""; c.Plugin && s.Hook != "" {
-		s.Plugin, s.Version = filepath.Join(j.home, "plugins", s.ID), version()
+		s.Plugin, s.Version = j.plugin(s.ID), version()
 	}
 }
+
+// plugin returns the directory of the plugin of a connection.
+func (j *connector) plugin(id string) string { return filepath.Join(j.home, "plugins", id) }
 
 // apply writes the client's files.
 func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place, s connect.Setup, r *connectReport) error {
@@ -270,6 +274,7 @@ func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place
 		return err
 	}
 	r.changed(plan)
+	r.loose(c, plan)
 	if c.Name == "codex" && s.Hook != "" {
 		if err := j.trust(ctx, c, p, s, r); err != nil {
 			return err

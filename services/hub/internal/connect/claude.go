@@ -15,6 +15,7 @@ const windows = runtime.GOOS == "windows"
 // project are in settings.local.json, which is for one machine, or in a plugin, which that file enables.
 var claude = Client{Name: "claude", Title: "Claude Code", Program: "claude", Check: []string{"mcp", "list"}, Hooks: true,
 	Plugins:     true,
+	Strict:      true,
 	Rules:       "CLAUDE.md",
 	Next:        "start `claude` here, and trust the directory where it asks; it then knows its name and its mail",
 	oneWorktree: true, files: claudeFiles}

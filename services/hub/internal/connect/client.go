@@ -29,6 +29,9 @@ type Client struct {
 	// Next is the advice for the time after connecting.
 	Next string
 
+	// Strict is set for a client that refuses settings with comments or commas at the end of lists, as a whole.
+	Strict bool
+
 	// oneWorktree is set for a client that reads the settings of a repository's first worktree in all of them.
 	oneWorktree bool
 	files       func(Place, Setup) ([]file, error)

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
+
+	"parley.internal/services/hub/internal/connect/jsonedit"
 )
 
 // Plan are the changes of files when a client is connected, or when its connection is taken back.
@@ -110,6 +112,16 @@ func NewPlan(ctx context.Context, home string, c Client, p Place, s Setup) (*Pla
 		return nil, err
 	}
 	return plan, plan.exclude(files)
+}
+
+// Loose returns the JSON files that the plan leaves with comments or with commas at the end of lists.
+func (p *Plan) Loose() (paths []string) {
+	for _, e := range p.Edits {
+		if text := e.after; !e.drop && isJSON(e.Path) && !jsonedit.Blank(text) && !jsonedit.Strict(text) {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
 }
 
 // merged joins the files of one path.

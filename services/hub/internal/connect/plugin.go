@@ -2,6 +2,7 @@ package connect
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 )
 
@@ -74,6 +75,17 @@ func claudePlugin(s Setup, users, settings string, entries []entry) (files []fil
 		files = append(files, file{path: filepath.Join(own, name), later: true})
 	}
 	return files, nil
+}
+
+// PluginWhole reports whether the files of a plugin are in its directory.
+func PluginWhole(dir string) bool {
+	for _, name := range []string{"/.claude-plugin/marketplace.json", "/parley/.claude-plugin/plugin.json", "/parley/hooks/hooks.json",
+		"/parley/monitors/monitors.json"} {
+		if info, err := os.Stat(dir + filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	return true
 }
 
 type owner struct {

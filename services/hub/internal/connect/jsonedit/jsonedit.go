@@ -56,6 +56,9 @@ func parse(text []byte) (*hujson.Value, error) {
 // Blank reports whether a text holds nothing.
 func Blank(text []byte) bool { return len(bytes.TrimSpace(bytes.TrimPrefix(text, mark))) == 0 }
 
+// Strict reports whether a text is JSON without comments and without commas at the end of lists.
+func Strict(text []byte) bool { return json.Valid(bytes.TrimPrefix(text, mark)) }
+
 // Decode returns the value of a text at a path of members, in the types of [json.Unmarshal]; ok is false if there is none.
 func Decode(text []byte, at ...string) (value any, ok bool, err error) {
 	if Blank(text) {
