@@ -31,16 +31,12 @@ type Watch struct {
 // Answers returns once the server at a host and port answers that it is well. After [Patience] the error wraps
 // [ErrSilent] and holds the last trouble.
 func (w Watch) Answers(ctx context.Context, addr string) error {
-	host, port, err := net.SplitHostPort(addr)
+	url, err := healthAt(addr)
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	url := "http://" + net.JoinHostPort(host, port) + "/v1/health"
 	for deadline := w.Now().Add(Patience); ; {
-		trouble := w.ask(ctx, url)
+		_, trouble := w.ask(ctx, url)
 		if trouble == nil {
 			return nil
 		}
@@ -53,23 +49,44 @@ func (w Watch) Answers(ctx context.Context, addr string) error {
 	}
 }
 
+// Health asks the server at a host and port once, and returns its version.
+func (w Watch) Health(ctx context.Context, addr string) (version string, err error) {
+	url, err := healthAt(addr)
+	if err != nil {
+		return "", err
+	}
+	return w.ask(ctx, url)
+}
+
+// healthAt returns the URL at which the server at a host and port tells its health.
+func healthAt(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/v1/health", nil
+}
+
 // ask asks once.
-func (w Watch) ask(ctx context.Context, url string) error {
+func (w Watch) ask(ctx context.Context, url string) (version string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	res, err := w.Client.Do(r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = res.Body.Close() }()
 	var a struct {
 		Success bool
-		Data    struct{ Status string }
+		Data    struct{ Status, Version string }
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, 4096)).Decode(&a); err != nil || !a.Success || a.Data.Status != "ok" {
-		return fmt.Errorf("%s answers %s, which is not the health of a Parley server", url, res.Status)
+		return "", fmt.Errorf("%s answers %s, which is not the health of a Parley server", url, res.Status)
 	}
-	return nil
+	return a.Data.Version, nil
 }

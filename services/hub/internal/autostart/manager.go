@@ -61,6 +61,28 @@ func (s *Service) Look() string {
 // log is the file to which launchd writes the output of the server.
 func (s *Service) log() string { return filepath.Join(s.Home, "Library/Logs/parley.log") }
 
+// The address among the arguments of a definition, which systemd has in a line and launchd in elements.
+var addrInUnit, addrInJob = regexp.MustCompile(`(?m)^ExecStart=.* --addr "?([^"\s]+)`),
+	regexp.MustCompile(`<string>--addr</string>\s*<string>([^<]+)</string>`)
+
+// Addr returns the address at which the server of the installed service listens, empty where its definition has none.
+func (s *Service) Addr() string {
+	path, err := s.installed()
+	if err != nil {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for _, form := range []*regexp.Regexp{addrInUnit, addrInJob} {
+		if m := form.FindStringSubmatch(string(text)); m != nil {
+			return strings.ReplaceAll(m[1], "%%", "%")
+		}
+	}
+	return ""
+}
+
 // launchdPID is the line with the id of a job's process in the output of launchctl print.
 var launchdPID = regexp.MustCompile(`(?m)^\s*pid = ([0-9]+)$`)
 

@@ -141,3 +141,22 @@ func TestAServiceSaysHowToLookAtIt(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAddressIsThatOfTheDefinition(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{"linux", "darwin"} {
+		for _, addr := range []string{"127.0.0.1:3001", ":80", "[::1]:3001", "[fe80::1%eth0]:3001"} {
+			s := autostart.Service{OS: system, Home: t.TempDir(), Program: "/opt/my parley", Args: []string{"serve", "--data", "/a b", "--addr",
+				addr, "--hide-keys"}, Run: func(context.Context, string, ...string) (string, error) { return "", nil }}
+			if got := s.Addr(); got != "" {
+				t.Errorf("%s: without a service the address is %q", system, got)
+			}
+			if _, err := s.Install(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Addr(); got != addr {
+				t.Errorf("%s: got %q, want %q", system, got, addr)
+			}
+		}
+	}
+}

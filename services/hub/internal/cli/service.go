@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"parley.internal/services/hub/internal/autostart"
 	"parley.internal/services/hub/internal/config"
 	"parley.internal/services/hub/internal/datadir"
+	"parley.internal/services/hub/internal/printable"
 )
 
 // systemData is the data directory of a service of the machine; systemd makes it.
@@ -34,7 +36,7 @@ func (w *world) serviceCommand() *cobra.Command {
 func (w *world) service(cmd *cobra.Command, system bool) (*autostart.Service, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the home directory is unknown (%w): set HOME to it, such as HOME=/home/ann", err)
 	}
 	program, err := os.Executable()
 	if err == nil {
@@ -223,10 +225,23 @@ func (w *world) serviceStatus() *cobra.Command {
 			_, err = fmt.Fprintf(w.out, "No service is installed; `parley service install` writes %s.\n", st.Path)
 			return err
 		}
-		_, err = fmt.Fprintf(w.out, "%s\n%s\n", st.State, st.Path)
+		_, err = fmt.Fprintf(w.out, "%s\n%s\n%s\n", st.State, st.Path, w.health(cmd.Context(), s))
 		return err
 	}
 	return cmd
+}
+
+// health asks the server of a service how it is, and returns what came back.
+func (w *world) health(ctx context.Context, s *autostart.Service) string {
+	addr := s.Addr()
+	if addr == "" {
+		return "The definition names no address, so the server was not asked."
+	}
+	version, err := watch().Health(ctx, addr)
+	if err != nil {
+		return printable.Line(fmt.Sprintf("The server does not answer at %s (%v); look with %s.", addr, err, s.Look()))
+	}
+	return printable.Line(fmt.Sprintf("The server answers at %s that it is well: Parley %s.", addr, cmp.Or(version, "of an unknown version")))
 }
 
 func (w *world) serviceUninstall() *cobra.Command {

@@ -59,7 +59,7 @@ func TestTheServerIsInstalledAsAServiceOfTheAccount(t *testing.T) {
 		{[]string{"service", "install", "--addr", addr, "--", "--rate", "5"}, "the server listens on " + addr, 0},
 		// The port is the service's own now.
 		{[]string{"service", "install", "--addr", addr, "--", "--rate", "5"}, "the server listens on " + addr, 0},
-		{[]string{"service", "status"}, "active\n" + unit, 0},
+		{[]string{"service", "status"}, "active\n" + unit + "\nThe server answers at " + addr + " that it is well: Parley ", 0},
 		{[]string{"service", "uninstall"}, "removed " + unit + "; its data stays", 0},
 	} {
 		out, errOut, code := command(t, env, c.args...)
@@ -162,6 +162,10 @@ func TestWithoutAServiceManagerNothingIsInstalledAndAnOldServiceIsRemoved(t *tes
 		t.Errorf("exit %d", code)
 	} else if err := errors.Join(os.MkdirAll(filepath.Dir(unit), 0o700), os.WriteFile(unit, []byte(out), 0o600)); err != nil {
 		t.Fatal(err)
+	}
+	if out, errOut, code := command(t, append(env, "HOME="), "service", "status"); code != 1 ||
+		!strings.Contains(errOut, "the home directory is unknown ($HOME is not defined): set HOME to it") {
+		t.Errorf("without HOME: exit %d, printed %s%s", code, out, errOut)
 	}
 	expect(1, unit+" is installed, but no service manager answers", "status")
 	expect(0, "Removed "+unit+"; its data stays. A server that it may have started was not stopped", "uninstall")

@@ -78,6 +78,8 @@ type Config struct {
 	WorkspaceAnyway bool
 
 	invalid []error // one for each variable that could not be parsed
+	// given reports whether a flag of serve was given; nil where there are no flags.
+	given func(flag string) bool
 }
 
 // The default limits of a server that listens on more than loopback. On loopback the default is no limit.
@@ -122,6 +124,7 @@ func (c *Config) ServeFlags(f *pflag.FlagSet, env func(string) string) {
 	f.IntVar(&c.Burst, "burst", parsed(c, env, "PARLEY_BURST", cloudBurst, strconv.Atoi),
 		"calls that a key may make at once (PARLEY_BURST)")
 	c.limitFlags(f, env)
+	c.given = f.Changed
 	f.BoolVar(&c.HideKeys, "hide-keys", parsed(c, env, "PARLEY_HIDE_KEYS", false, strconv.ParseBool),
 		"print no key at the first start, only the files that have them, where the output is logged (PARLEY_HIDE_KEYS)")
 	f.DurationVar(&c.KeepIdle, "keep-idle", parsed(c, env, "PARLEY_KEEP_IDLE", keepIdle, time.ParseDuration),

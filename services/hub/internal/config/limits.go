@@ -37,9 +37,36 @@ func parseCount(s string) (int64, error) {
 	return n, err
 }
 
+// checkNegative returns an error for a negative limit that was given; one that was not stands for a default.
+func (c *Config) checkNegative() error {
+	for _, l := range []struct {
+		flag, of string
+		negative bool
+		def      bool // whether a negative number stands for the default
+	}{
+		{"rate", "calls a second, or 0 for no limit", c.Rate < 0, true},
+		{"user-rate", "calls a second, or 0 for no limit", c.UserRate < 0, true},
+		{"burst", "calls", c.Burst < 0, false},
+		{"user-burst", "calls", c.UserBurst < 0, false},
+		{"waits-key", "calls, or 0 for no limit", c.WaitsKey < 0, false},
+		{"waits-user", "calls, or 0 for no limit", c.WaitsUser < 0, false},
+		{"waits", "calls, or 0 for as many as fit", c.Waits < 0, false},
+		{"quota-documents", "documents, or 0 for no limit", c.QuotaDocuments < 0, true},
+		{"quota-bytes", "bytes, or 0 for no limit", c.QuotaBytes < 0, true},
+	} {
+		if l.negative && (!l.def || c.given != nil && c.given(l.flag)) {
+			return fmt.Errorf("--%s must be a number of %s: it cannot be negative", l.flag, l.of)
+		}
+	}
+	return nil
+}
+
 // checkLimits returns an error that names the flag of a limit that cannot be, and sets the defaults that depend on the
 // address.
 func (c *Config) checkLimits() error {
+	if err := c.checkNegative(); err != nil {
+		return err
+	}
 	for _, r := range []struct {
 		flag      string
 		rate      *float64
@@ -58,14 +85,6 @@ func (c *Config) checkLimits() error {
 		}
 		if *r.rate > 0 && r.burst < 1 {
 			return fmt.Errorf("%s must be at least 1 if there is a %s", r.burstFlag, r.flag)
-		}
-	}
-	for _, w := range []struct {
-		flag string
-		n    int
-	}{{"--waits-key", c.WaitsKey}, {"--waits-user", c.WaitsUser}, {"--waits", c.Waits}} {
-		if w.n < 0 {
-			return fmt.Errorf("%s must be a number of calls, or 0, not %d", w.flag, w.n)
 		}
 	}
 	if c.QuotaDocuments < 0 {

@@ -53,11 +53,18 @@ func TestALimitThatCannotBeIsRefusedByName(t *testing.T) {
 		"--waits-key must be a number of calls": {nil, []string{"--waits-key=-1"}},
 		"--waits-user must be":                  {nil, []string{"--waits-user=-1"}},
 		"--waits must be":                       {nil, []string{"--waits=-1"}},
-		"--user-rate must be a number":          {nil, []string{"--user-rate=NaN"}},
-		"--user-burst must be at least 1":       {nil, []string{"--user-rate=5", "--user-burst=0"}},
-		`PARLEY_QUOTA_BYTES cannot be "10GB"`:   {env{"PARLEY_QUOTA_BYTES": "10GB"}, nil},
-		`PARLEY_QUOTA_DOCUMENTS cannot be "-1"`: {env{"PARLEY_QUOTA_DOCUMENTS": "-1"}, nil},
-		`PARLEY_WAITS cannot be "many"`:         {env{"PARLEY_WAITS": "many"}, nil},
+		"--rate must be a number of calls a second, or 0 for no limit: it cannot be negative": {nil, []string{"--rate=-5"}},
+		"--user-rate must be a number of calls a second, or 0":                                {nil, []string{"--user-rate=-0.5"}},
+		"--rate must be a number of calls":                                                    {nil, []string{"--rate=-1"}},
+		"--burst must be a number of calls":                                                   {nil, []string{"--burst=-1"}},
+		"--user-burst must be a number of calls":                                              {env{"PARLEY_USER_BURST": "-1"}, nil},
+		"--quota-documents must be a number of docu":                                          {nil, []string{"--quota-documents=-1"}},
+		"--quota-bytes must be a number of bytes":                                             {nil, []string{"--quota-bytes=-1"}},
+		"--user-rate must be a number":                                                        {nil, []string{"--user-rate=NaN"}},
+		"--user-burst must be at least 1":                                                     {nil, []string{"--user-rate=5", "--user-burst=0"}},
+		`PARLEY_QUOTA_BYTES cannot be "10GB"`:                                                 {env{"PARLEY_QUOTA_BYTES": "10GB"}, nil},
+		`PARLEY_QUOTA_DOCUMENTS cannot be "-1"`:                                               {env{"PARLEY_QUOTA_DOCUMENTS": "-1"}, nil},
+		`PARLEY_WAITS cannot be "many"`:                                                       {env{"PARLEY_WAITS": "many"}, nil},
 	} {
 		if _, err := parse(t, c.env, c.flags...); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v %v: got %v, want %q", c.env, c.flags, err, words)
