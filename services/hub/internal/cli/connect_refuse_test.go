@@ -50,3 +50,22 @@ func TestSettingsThatCannotBeEditedAreRefusedBeforeAKeyIsMade(t *testing.T) {
 		}
 	}
 }
+
+// A key would be made, and then nothing could hold it.
+func TestWhereTheRepositoryTakesTheFileInAgainCodexGetsACommand(t *testing.T) {
+	t.Parallel()
+	d := newConnectDesk(t)
+	if err := os.WriteFile(filepath.Join(d.project, ".gitignore"), []byte("!.codex/*\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := d.files()
+	d.ok("codex")
+	text, err := os.ReadFile(filepath.Join(d.project, ".codex", "config.toml"))
+	if err != nil || strings.Contains(string(text), "parley_") || !strings.Contains(string(text), `args = ["stdio", "--connection", "codex-`) {
+		t.Errorf("the settings are %s, %v", text, err)
+	}
+	d.ok("codex", "--remove")
+	if d.files() != before || len(d.keys("codex")) != 0 {
+		t.Errorf("%d keys are valid, and there is\n%s", len(d.keys("codex")), d.files())
+	}
+}

@@ -112,6 +112,7 @@ func (j *connector) setup(ctx context.Context, c connect.Client, p connect.Place
 		if s.Bridge, err = connect.Exposed(ctx, p, connect.CodexConfig(p)); err != nil {
 			return s, err
 		}
+		s.Bridge = s.Bridge || connect.TakenIn(ctx, connect.CodexConfig(p))
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"parley.internal/services/hub/internal/gitcall"
@@ -37,6 +38,20 @@ func Exposed(ctx context.Context, p Place, path string) (bool, error) {
 	own := root != "" && root == p.Root
 	return has || takes && !own, err
 }
+
+// TakenIn reports whether a .gitignore of the repository takes a file in, so that git would commit it although it is among the
+// excluded ones of .git/info/exclude.
+func TakenIn(ctx context.Context, path string) bool {
+	dir := filepath.Dir(path)
+	for _, err := os.Stat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	out, err := git(ctx, dir, "check-ignore", "--verbose", "--", path)
+	return err == nil && takesIn.MatchString(out)
+}
+
+// takesIn is the beginning of git's answer, source:line:pattern, where a pattern of a .gitignore takes a file in.
+var takesIn = regexp.MustCompile(`^"?(.*/)?\.gitignore"?:[0-9]+:!`)
 
 // committed returns the root of the repository that a file is in, empty for none, whether git has the file, and whether it
 // would take it with the next files that are added.

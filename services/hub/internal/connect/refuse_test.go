@@ -197,6 +197,11 @@ func TestAFileBehindALinkThatGitHasGetsNoKey(t *testing.T) {
 func TestARepositoryThatTakesTheFileInAgainGetsNoKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, true, map[string]string{"project/.gitignore": "!.codex/\n!.codex/*\n"})
+	for file, want := range map[string]bool{".codex/config.toml": true, ".codex/x/config.toml": false, "config.toml": false} {
+		if got := connect.TakenIn(t.Context(), s.path("project/"+file)); got != want {
+			t.Errorf("%s is taken in: %t", file, got)
+		}
+	}
 	p, err := s.plan("codex", nil)
 	if err != nil {
 		t.Fatal(err)
