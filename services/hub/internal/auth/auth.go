@@ -117,7 +117,8 @@ var ErrNoKey = errors.New("no key")
 // It fails with Unauthenticated if the key is missing (the cause is [ErrNoKey]) or bad; with Forbidden if a sign-in is
 // good and its person is not admitted, or if the session is another program's; with Invalid if the session is malformed;
 // with Exhausted if the key or its user exceeds its rate, or if the key is bad and the address sent too many bad ones;
-// and with the fault of [Keys] if a look-up fails.
+// and with the fault of [Keys] if a look-up fails. A body counts as a call for each [Portion] that it begins, but never as
+// more than may be made at once. One of unknown length is counted as it is read, which then may fail with Exhausted.
 func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 	secret, err := bearer(r)
 	if err != nil {
@@ -130,7 +131,8 @@ func (a *Authenticator) Caller(r *http.Request) (identity.Caller, error) {
 			return identity.Caller{}, err
 		}
 	}
-	if err := a.spend(id, caller.User); err != nil {
+	spend := func(from, to int) error { return a.spend(id, caller.User, from, to) }
+	if err := charge(r, spend); err != nil {
 		return caller, err
 	}
 	caller.Address = a.address(r)
@@ -222,38 +224,44 @@ func (a *Authenticator) Forget(id string) {
 	a.flight.Forget(id)
 }
 
-// spend counts a call of the key with this id, and of its user. A refused call counts for neither.
-func (a *Authenticator) spend(id, user string) error {
-	taken, err := a.take(a.ofKey, id)
+// spend counts a request of the key with this id, and of its user, that has counted as from calls so far, as to calls. A
+// refused call counts for neither.
+func (a *Authenticator) spend(id, user string, from, to int) error {
+	taken, err := a.take(a.ofKey, id, from, to)
 	if err != nil {
 		return err
 	}
-	if _, err := a.take(a.ofUser, "user "+user); err != nil {
+	if _, err := a.take(a.ofUser, "user "+user, from, to); err != nil {
 		taken()
 		return err
 	}
 	return nil
 }
 
-// Anonymous counts a request that needs no key, by its address, against the rate of a key. It fails with Exhausted.
+// Anonymous counts a request that needs no key, by its address, against the rate of a key, as [Authenticator.Caller] does.
+// It fails with Exhausted.
 func (a *Authenticator) Anonymous(r *http.Request) error {
 	of := a.ofKey
 	of.whose = "this address makes"
-	_, err := a.take(of, "address "+identity.Network(a.address(r)))
-	return err
+	name := "address " + identity.Network(a.address(r))
+	return charge(r, func(from, to int) error {
+		_, err := a.take(of, name, from, to)
+		return err
+	})
 }
 
-// take counts a call against the limit that has the name. undo takes that back.
-func (a *Authenticator) take(p pace, name string) (undo func(), err error) {
-	if p.rate == rate.Inf {
+// take counts a request that has counted as from calls so far as to calls against the limit that has the name, but never
+// as more than the burst, so that the largest body is possible whatever the burst. undo takes that back.
+func (a *Authenticator) take(p pace, name string, from, to int) (undo func(), err error) {
+	n := min(to, p.burst) - min(from, p.burst)
+	if p.rate == rate.Inf || n <= 0 {
 		return func() {}, nil
 	}
 	now := a.now()
-	res := entry(a.calls, name, func() *rate.Limiter { return rate.NewLimiter(p.rate, p.burst) }).ReserveN(now, 1)
+	res := entry(a.calls, name, func() *rate.Limiter { return rate.NewLimiter(p.rate, p.burst) }).ReserveN(now, n)
 	if wait := res.DelayFrom(now); wait > 0 {
 		res.CancelAt(now)
-		return nil, fault.New(fault.Exhausted,
-			"%s more than %g calls a second; slow down", p.whose, float64(p.rate)).After(wait)
+		return nil, p.exceeded(to).After(wait)
 	}
 	return func() { res.CancelAt(now) }, nil
 }

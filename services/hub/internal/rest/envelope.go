@@ -88,6 +88,9 @@ func (s *Server) Fail(c echo.Context, err error) error {
 	if after := RetryAfter(err); after != "" {
 		h.Set(echo.HeaderRetryAfter, after)
 	}
+	if r := c.Request(); f.Kind == fault.Exhausted && r.ProtoMajor == 1 && r.ContentLength > auth.Portion {
+		h.Set(echo.HeaderConnection, "close") // else net/http reads up to 256 KiB of the body before it answers
+	}
 	return c.JSON(f.Kind.HTTP(), failure{Error: ErrorOf(err), Meta: s.meta(c)})
 }
 
