@@ -11,7 +11,8 @@ import (
 	"parley.internal/shared/task"
 )
 
-// Release gives up a claim and puts the task back into the queue. A stale token is Precondition.
+// Release gives up a claim and puts the task back into the queue. A stale token, and a task that has ended, which its last
+// holder may only open again by update_task, are Precondition.
 func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInput) (View, error) {
 	var out View
 	err := s.DB.User(c.User).Update(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -21,6 +22,9 @@ func (s *Service) Release(ctx context.Context, c identity.Caller, in ReleaseInpu
 		}
 		if err := t.Held(c, task.Fence{Token: in.ClaimToken, SessionID: in.SessionID}); err != nil {
 			return err
+		}
+		if t.Status.Ended() {
+			return fault.New(fault.Precondition, "the task is %s, so there is no claim to release", t.Status)
 		}
 		if err := task.Move(t.Type, t.Status, task.Created); err != nil {
 			return err
