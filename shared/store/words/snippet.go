@@ -36,6 +36,12 @@ func Snippet(text string, terms []Term) (snippet string, matched bool) {
 			}
 		}
 	}
+	for i := 1; i < len(all); i++ { // a place is marked as a whole
+		marked[i] = marked[i] || marked[i-1] && all[i].From == all[i-1].From
+	}
+	for i := len(all) - 1; i > 0; i-- {
+		marked[i-1] = marked[i-1] || marked[i] && all[i].From == all[i-1].From
+	}
 	from := max(0, first-before)
 	to := min(len(all), from+around)
 	return render(text, all, marked, from, to), first >= 0
@@ -52,6 +58,9 @@ func render(text string, all []Word, marked []bool, from, to int) string {
 		at = 0
 	}
 	plainText := func(end int) {
+		if end <= at {
+			return
+		}
 		b.WriteString(unmarked.Replace(text[at:end]))
 		at = end
 	}

@@ -17,7 +17,8 @@ type Word struct {
 	From, To int
 }
 
-// Of returns the words of a text in their order, at most limit.
+// Of returns the words of a text in their order, at most limit. Several words may have the same place, that of a character
+// that stands for them.
 func Of(text string, limit int) []Word {
 	var out []Word
 	start := -1
@@ -34,6 +35,11 @@ func Of(text string, limit int) []Word {
 		switch {
 		case len(out) == limit:
 			return out
+		case compound(r):
+			end(i)
+			for _, w := range Of(norm.NFKC.String(string(r)), limit-len(out)) {
+				out = append(out, Word{w.Form, i, i + utf8.RuneLen(r)})
+			}
 		case single(r):
 			end(i)
 			if len(out) == limit {
@@ -45,6 +51,8 @@ func Of(text string, limit int) []Word {
 			if start < 0 {
 				start = i
 			}
+		case unicode.IsMark(r) && len(out) > 0 && out[len(out)-1].To == i: // it belongs to a character that is a word
+			out[len(out)-1].To += utf8.RuneLen(r)
 		default:
 			end(i)
 		}
@@ -58,6 +66,17 @@ func Of(text string, limit int) []Word {
 // single reports whether a character is a word by itself.
 func single(r rune) bool {
 	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// compound reports whether a character stands for several or for another one that is a word by itself, as ㌲ and ㊗ do. Its
+// words are those of the characters that it stands for.
+func compound(r rune) bool {
+	square := r >= 0x3200 && r <= 0x33ff || r >= 0x1f200 && r <= 0x1f2ff
+	if !square && !single(r) {
+		return false
+	}
+	plain := norm.NFKC.String(string(r))
+	return plain != string(r) && (square || utf8.RuneCountInString(plain) > 1)
 }
 
 // Fold returns the form in which a word is compared: in lower case, without accents, at most [MaxWord] characters. It is

@@ -104,6 +104,11 @@ func TestASnippetShowsTheMatches(t *testing.T) {
 		{"an ⟦odd⟧ text", "text", "an [odd] ⟦text⟧"},
 		{"a b c", "none", "a b c"},
 		{"", "x", ""},
+		{"a ㌲ b", "ラ", "a ⟦㌲⟧ b"},
+		{"a ㌲ b", "ファラット", "a ⟦㌲⟧ b"},
+		{"a ㌲ b", "b", "a ㌲ ⟦b⟧"},
+		{strings.Repeat("㌲", 7), "ト", "⟦" + strings.Repeat("㌲", 7) + "⟧ …"},
+		{"ハ\u3099 x", "ハ", "⟦ハ\u3099⟧ x"},
 		{long, "need*", "… " + strings.Repeat("before ", 7) + "the ⟦needle⟧ and ⟦needles⟧ " +
 			strings.TrimSpace(strings.Repeat("after ", 21)) + " …"},
 	} {
@@ -117,9 +122,24 @@ func TestASnippetShowsTheMatches(t *testing.T) {
 	}
 }
 
+func TestACharacterThatStandsForOthersHasTheirWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"㌲": "フ ァ ラ ッ ト", "x㌲y": "x フ ァ ラ ッ ト y", "5㎏": "5 kg", "㍻": "平 成", "㊗": "祝", "(㈱)": "株", "ヿ": "コ ト",
+		"ハ\u3099a": "ハ a", "フ\u3099ァラット\u3099x": "フ ァ ラ ッ ト x", "\U0001f200": "ほ か",
+	} {
+		if got := strings.Join(Forms(Of(text, 100)), " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if got := Of("a㌲", 3); len(got) != 3 || got[2] != (Word{"ァ", 1, 4}) {
+		t.Errorf("at most three: %+v", got)
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a b", `"a b" c*`, "検索 \"x", "a-b*", "ﷺ*", "ẞ\u0301 \x00"} {
-		f.Add(s, "a b c 検索 x")
+	for _, s := range []string{"a b", `"a b" c*`, "検索 \"x", "a-b*", "ﷺ*", "ẞ\u0301 \x00", "ファラット\u3099", "㌲*", "㍻ \U0001f200"} {
+		f.Add(s, "a b c 検索 x ㌲")
 	}
 	f.Fuzz(func(t *testing.T, query, text string) {
 		terms, err := Parse(query)
