@@ -44,13 +44,13 @@ func Decode(e cloudevents.Event) (store.Event, error) {
 	if out.Ref, err = parseName(doc.GetName()); err != nil {
 		return store.Event{}, err
 	}
-	if out.At.IsZero() {
-		if !doc.GetUpdateTime().IsValid() {
-			return store.Event{}, fault.New(fault.Invalid, "the event must have a time")
-		}
+	if out.At.IsZero() && doc.GetUpdateTime().IsValid() {
 		out.At = doc.GetUpdateTime().AsTime()
 	}
-	out.At = out.At.UTC().Truncate(time.Microsecond)
+	// A document whose time is Go's zero time has none either.
+	if out.At = out.At.UTC().Truncate(time.Microsecond); out.At.IsZero() {
+		return store.Event{}, fault.New(fault.Invalid, "the event must have a time")
+	}
 	if kind != store.Created {
 		if out.Before, err = document(data.GetOldValue()); err != nil {
 			return store.Event{}, err

@@ -159,6 +159,19 @@ func TestAnEventWithoutATimeHasTheTimeOfItsDocument(t *testing.T) {
 	if _, err := Decode(timeless); !fault.Is(err, fault.Invalid) {
 		t.Errorf("without any time: %v", err)
 	}
+	for _, nanos := range []int{0, 999} {
+		e := given(t, store.Created, nil, beginning(nanos))
+		e.SetTime(time.Time{})
+		if got, err := Decode(e); !fault.Is(err, fault.Invalid) {
+			t.Errorf("with Go's zero time and %d ns: %+v, %v", nanos, got, err)
+		}
+	}
+}
+
+// beginning returns a document that was changed so many nanoseconds after Go's zero time, with a field without a name.
+func beginning(nanos int) *firestoredata.Document {
+	return &firestoredata.Document{Name: name, UpdateTime: timestamppb.New(time.Time{}.Add(time.Duration(nanos))),
+		Fields: map[string]*firestoredata.Value{"": text("x")}}
 }
 
 func TestAMalformedEventIsInvalid(t *testing.T) {
@@ -219,7 +232,7 @@ func stores(v any) error {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, d := range []*firestoredata.Document{nil, doc(name, "x"), doc("users/u", "x")} {
+	for _, d := range []*firestoredata.Document{nil, doc(name, "x"), doc("users/u", "x"), beginning(0), beginning(999)} {
 		e := given(f, store.Updated, d, d)
 		f.Add("updated", "application/protobuf", e.Data())
 		body, err := protojson.Marshal(&firestoredata.DocumentEventData{Value: d})
