@@ -191,6 +191,30 @@ func TestWhoMayWakeASession(t *testing.T) {
 	})
 }
 
+func TestAWakeSaysWhetherAPersonIsBehindIt(t *testing.T) {
+	eachStore(t, func(t *testing.T, o *fixture) {
+		ctx, address := t.Context(), o.start(alpha, "one")
+		for _, c := range []struct {
+			caller identity.Caller
+			human  bool
+		}{{beta, false}, {domaintest.Human("u"), true}} {
+			in := dispatch.CreateInput{Title: "look", Target: "alpha", Source: "beta"}
+			made, err := o.Dispatch.Create(ctx, c.caller, op.Fill(in))
+			domaintest.Must(made, err)(t)
+			sent, err := o.Relay.Send(ctx, c.caller, op.Fill(relay.SendInput{Message: "hello", Target: address, Source: "beta",
+				MessageType: "QUERY"}))
+			domaintest.Must(sent, err)(t)
+			wakes := o.look(map[string]string{address: ""})[address].Wakes
+			if len(wakes) != 2 || wakes[0].Human != c.human || wakes[1].Kind != "TASK" || wakes[1].Human != c.human {
+				t.Errorf("a person: %t; got %+v", c.human, wakes)
+			}
+			o.hook(alpha, wire.HookInput{MaxBytes: 4096})
+			_, err = o.Dispatch.Update(ctx, domaintest.Human("u"), op.Fill(dispatch.UpdateInput{TaskID: made.TaskID, Status: "derezzed"}))
+			domaintest.Check(t, err)
+		}
+	})
+}
+
 // arrivals are the messages that reached the clients of two sessions.
 type arrivals struct {
 	mu       sync.Mutex

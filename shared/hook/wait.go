@@ -194,7 +194,7 @@ func (w *watched) mail(ctx context.Context, may *mayWake, v *wire.Changed, l *li
 		}
 		ids = append(ids, m.ID)
 		if len(v.Wakes) < maxWakes {
-			wake := wire.Wake{ID: m.ID, From: line(m.From, 200), Verified: m.Verified, To: m.Target, Kind: m.Type,
+			wake := wire.Wake{ID: m.ID, From: line(m.From, 200), Verified: m.Verified, Human: m.Human, To: m.Target, Kind: m.Type,
 				Summary: line(m.Text, wire.MaxSummary)}
 			if m.Human {
 				wake.Kind = "HUMAN"
@@ -209,8 +209,8 @@ func (w *watched) mail(ctx context.Context, may *mayWake, v *wire.Changed, l *li
 		if len(v.Wakes) < maxWakes {
 			t := d.Value
 			from := Letter{Source: t.Source, Verified: t.Verified, Human: t.Owner().Human}
-			wake := wire.Wake{ID: d.ID, From: line(t.Source, 200), Verified: t.Verified, To: w.caller.Program, Kind: "TASK",
-				Summary: line(t.Title, wire.MaxSummary)}
+			wake := wire.Wake{ID: d.ID, From: line(t.Source, 200), Verified: t.Verified, Human: from.Human, To: w.caller.Program,
+				Kind: "TASK", Summary: line(t.Title, wire.MaxSummary)}
 			if wake.May, err = may.letter(ctx, from, l); err != nil {
 				return nil, err
 			}

@@ -44,6 +44,8 @@ type Wake struct {
 	ID       string `json:"id"`
 	From     string `json:"from"`
 	Verified bool   `json:"verified"`
+	// Human is set for a message or a task of a person. Receivers of before know a message of one by its kind alone.
+	Human bool `json:"human,omitempty" jsonschema:"a person sent it"`
 	// To is the inbox or queue: the session's address, or the program, of which one session is enough to wake.
 	To      string `json:"to"`
 	Kind    string `json:"kind" jsonschema:"a message's type (DIRECTIVE, QUERY, STATUS, ...), HUMAN for a person's message, ANSWER or TASK"`

@@ -61,7 +61,7 @@ type Call struct {
 	Forked bool `json:"forked,omitempty"`
 	// Headless reports a client without a person before it.
 	Headless bool `json:"headless,omitempty"`
-	// To is the target of a message that the agent sent with a tool, and Type the type of it.
+	// To is the target of a message or a task that the agent sent with a tool, and Type the type of it, TASK for a task.
 	To   string `json:"to,omitempty"`
 	Type string `json:"type,omitempty"`
 	// ReadsMail reports a tool that read or acknowledged mail by itself.

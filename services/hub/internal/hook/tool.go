@@ -128,6 +128,10 @@ func (c *Call) tool(in input) {
 	switch tail(c.Tool) {
 	case "send_message":
 		c.To, c.Type = short(clean(string(ti.Target)), 200), short(clean(string(ti.Type)), 20)
+	case "create_task":
+		if c.To = short(clean(string(ti.Target)), 200); c.To != "" {
+			c.Type = "TASK"
+		}
 	case "get_messages", "ack_messages", "get_inbox":
 		c.ReadsMail = c.Kind == After
 	}

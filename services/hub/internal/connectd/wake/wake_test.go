@@ -1,9 +1,11 @@
 package wake_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,8 +15,10 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func query(id, from string) wire.Wake {
-	return wire.Wake{ID: id, From: from, Kind: "QUERY", May: true, Verified: true}
+func query(id, from string) wire.Wake { return reason(id, from, "QUERY") }
+
+func reason(id, from, kind string) wire.Wake {
+	return wire.Wake{ID: id, From: from, Kind: kind, May: true, Verified: true}
 }
 
 // stored returns the state as a successor of its holder reads it.
@@ -159,12 +163,28 @@ func TestWakesOfOneSenderAreBounded(t *testing.T) {
 
 func TestTwoAgentsThatOnlyWakeEachOtherEndAfterSixExchanges(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct{ to, kind string }{
+		"by messages for each other": {"", "QUERY"},
+		"by messages for all":        {"all", "QUERY"},
+		"by messages for a group":    {"group:reviewers", "DIRECTIVE"},
+		"by tasks for each other":    {"", "TASK"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stopAfterSix(t, c.to, c.kind)
+		})
+	}
+}
+
+// stopAfterSix lets two agents wake each other by what they send to a target, the other's address where that is empty.
+func stopAfterSix(t *testing.T, to, kind string) {
+	t.Helper()
 	rules := wake.Rules{PerHour: 100, PerSender: 100}
 	a, b := &wake.State{}, &wake.State{}
 	woken, told := 0, []string{}
 	sender, receiver, from := b, a, "beta/1"
 	for i := range 40 {
-		v := receiver.Offer(rules, noon.Add(time.Duration(i)*time.Minute), []wire.Wake{query(fmt.Sprint(i), from)})
+		v := receiver.Offer(rules, noon.Add(time.Duration(i)*time.Minute), []wire.Wake{reason(fmt.Sprint(i), from, kind)})
 		if v.Stopped != "" {
 			told = append(told, v.Stopped)
 		}
@@ -173,18 +193,18 @@ func TestTwoAgentsThatOnlyWakeEachOtherEndAfterSixExchanges(t *testing.T) {
 		}
 		woken++
 		receiver.Active(false)
-		to := from
+		other := from
 		sender, receiver = receiver, sender
-		if from = "beta/1"; to == "beta/1" {
+		if from = "beta/1"; other == "beta/1" {
 			from = "alpha/1"
 		}
-		sender.Sent(to, "QUERY")
+		sender.Sent(cmp.Or(to, other), kind)
 	}
 	if woken != 12 || !reflect.DeepEqual(told, []string{"beta"}) {
 		t.Errorf("%d wakes, and the person is told of %v", woken, told)
 	}
 	again := func() wake.Verdict {
-		return stored(t, a).Offer(rules, noon.Add(5*time.Hour), []wire.Wake{query("later", "beta")})
+		return stored(t, a).Offer(rules, noon.Add(5*time.Hour), []wire.Wake{reason("later", "beta", kind)})
 	}
 	if v := again(); v.Wake != nil || v.Stopped != "" {
 		t.Errorf("it goes on, or the person is told twice: %+v", v)
@@ -192,6 +212,18 @@ func TestTwoAgentsThatOnlyWakeEachOtherEndAfterSixExchanges(t *testing.T) {
 	a.Active(true)
 	if v := again(); v.Wake == nil {
 		t.Error("it does not wake after a person came")
+	}
+}
+
+func TestTheTextOfAWakeSaysWhetherAPersonSentIt(t *testing.T) {
+	t.Parallel()
+	w := reason("1", "human", "TASK")
+	if text := wake.Text(w); strings.Contains(text, "a person") {
+		t.Errorf("of an agent: %s", text)
+	}
+	w.Human = true
+	if text := wake.Text(w); !strings.Contains(text, "TASK from human (verified, a person)") {
+		t.Errorf("of a person: %s", text)
 	}
 }
 
@@ -204,8 +236,18 @@ func TestWhatComesBetweenEndsTheExchanges(t *testing.T) {
 			s.Offer(rules, at, []wire.Wake{query(at.String(), "gamma")})
 			s.Active(false)
 		},
-		"a task": func(s *wake.State, at time.Time) {
-			s.Offer(rules, at, []wire.Wake{{ID: at.String(), From: "beta", Kind: "TASK", May: true}})
+		"a task of another agent": func(s *wake.State, at time.Time) {
+			s.Offer(rules, at, []wire.Wake{reason(at.String(), "gamma", "TASK")})
+			s.Active(false)
+		},
+		"a task of a person": func(s *wake.State, at time.Time) {
+			w := reason(at.String(), "beta", "TASK")
+			w.Human = true
+			s.Offer(rules, at, []wire.Wake{w})
+			s.Active(false)
+		},
+		"a message of a person": func(s *wake.State, at time.Time) {
+			s.Offer(rules, at, []wire.Wake{reason(at.String(), "beta", "HUMAN")})
 			s.Active(false)
 		},
 		"a message to another": func(s *wake.State, _ time.Time) { s.Sent("gamma", "QUERY") },

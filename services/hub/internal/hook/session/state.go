@@ -176,11 +176,14 @@ func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 const maxReceipts = 50
 
 // Printed records that the client has an output of the server: its receipt is due, and the mail and answers in it wake
-// no more.
+// no more. Mail of a person ends the exchanges of agents, as a wake by it does.
 func (s *State) Printed(out wire.HookOutput) {
 	s.Shown(out.Receipt)
 	for _, m := range out.Mail {
 		s.Wake.Use(m.MessageID)
+		if m.Human {
+			s.Wake.Reset()
+		}
 	}
 	for _, a := range out.Answers {
 		s.Wake.Use(a.QuestionID)
