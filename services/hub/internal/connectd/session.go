@@ -48,7 +48,7 @@ type session struct {
 	said           string // the activity that the server knows
 	beat           time.Time
 	turned         bool      // a turn has ended, and the usage was not reported
-	rested         time.Time // the end of the last turn
+	rested         time.Time // the end of the last turn, however it ended
 	slow           time.Time
 	contact        time.Time
 	problem        string
@@ -158,6 +158,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	if call.Kind == hook.Start || call.Kind == hook.Resume {
 		s.hub = nil // the connection may have been made anew
 	}
+	worked := s.st.InTurn || call.Kind == hook.Turn
 	s.st.Begin(call, s.daemon.Now())
 	s.missing, s.away = time.Time{}, false
 	if req.Process.PID != 0 {
@@ -177,7 +178,10 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		s.batch = nil // the agent has it by now; mail that it has not comes again
 	}
 	if call.Kind == hook.Turn {
-		s.turned, s.rested = true, time.Now()
+		s.turned = true
+	}
+	if worked && !s.st.InTurn {
+		s.rested = time.Now()
 	}
 	s.follow(call, at)
 	defer s.stir()

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// deaf is the time without a hook after which a turn counts as over: no client tells that a person stopped it.
+	// deaf is the time without a hook after which a turn counts as over: a client tells of a person who stopped it only where
+	// a tool ran.
 	deaf = 5 * time.Minute
 	// wakeFor is the time for delivering a wake, and unwell that after a failure.
 	wakeFor = 30 * time.Second

@@ -100,6 +100,37 @@ func TestAWakeWaitsForTheEndOfTheTurn(t *testing.T) {
 	}
 }
 
+func TestAPersonWhoStopsAToolEndsTheTurnSoThatMailWakes(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string][]map[string]any{
+		"one call":              {{"tool_name": "Bash", "is_interrupt": true}},
+		"another call after it": {{"tool_name": "Bash", "is_interrupt": true}, {"tool_name": "Read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hub, m, o := idle(t)
+			daemon(t, m, o)
+			m.Hook("t1", "SessionStart", nil)
+			woken := waiter(t, m, "t1")
+			m.Hook("t1", "UserPromptSubmit", nil)
+			for _, call := range last {
+				m.Hook("t1", "PostToolUseFailure", call)
+			}
+			hub.Mail("claude/1", "m1", "QUERY", "which parser?")
+			if got := <-woken; got.Code != 2 || !strings.Contains(got.Err, "which parser?") {
+				t.Errorf("got %+v", got)
+			}
+			m.Hook("t1", "UserPromptSubmit", map[string]any{"prompt": "<task-notification>"})
+			m.Hook("t1", "PreToolUse", bash)
+			m.Hook("t1", "PostToolUse", bash)
+			info, err := connectd.Status(t.Context(), m.Getenv)
+			if err != nil || !info.Sessions[0].InTurn {
+				t.Errorf("the turn after the wake does not count as one: %+v, %v", info, err)
+			}
+		})
+	}
+}
+
 func TestAWakeGivesTheClientTimeToEndItsTurn(t *testing.T) {
 	t.Parallel()
 	hub, m, o := idle(t)

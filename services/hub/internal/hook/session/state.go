@@ -123,13 +123,11 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 		if c.Human {
 			s.Continued, s.Interrupted = 0, false
 		}
-	case hook.Before, hook.Edit, hook.After, hook.Permission:
+	case hook.Before, hook.Edit, hook.Permission:
 		s.InTurn = true
 		s.Wake.Active(false)
-		s.Interrupted = s.Interrupted || c.Interrupted
-		if c.Kind == hook.After && c.To != "" {
-			s.Wake.Sent(c.To, c.Type)
-		}
+	case hook.After:
+		s.after(c)
 	case hook.Interrupt:
 		s.InTurn, s.Interrupted = false, true
 	case hook.Turn:
@@ -141,6 +139,17 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 		s.subagent(c.AgentTranscript)
 	case hook.End:
 		s.InTurn, s.Ended = false, true
+	}
+}
+
+// after records the end of a tool's call. The one that the person stopped ends the turn, and so do those beside it, which may
+// be told later.
+func (s *State) after(c hook.Call) {
+	s.Interrupted = s.Interrupted || c.Interrupted
+	s.InTurn = !c.Interrupted && (s.InTurn || !s.Interrupted)
+	s.Wake.Active(false)
+	if c.To != "" {
+		s.Wake.Sent(c.To, c.Type)
 	}
 }
 
