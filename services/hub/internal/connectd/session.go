@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -64,19 +63,6 @@ type session struct {
 	comparing int
 	compared  chan struct{}
 	changes   []changes
-}
-
-type batch struct {
-	out wire.HookOutput
-	at  time.Time
-}
-
-// wantsAnswer reports whether mail that was fetched wants an answer, as the server's count of urgent mail does, which fetched
-// mail has left.
-func (b *batch) wantsAnswer() bool {
-	return b != nil && (len(b.out.Answers) > 0 || slices.ContainsFunc(b.out.Mail, func(m wire.Mail) bool {
-		return m.Type == "DIRECTIVE" || m.Type == "QUERY" || m.Priority == "high"
-	}))
 }
 
 // newSession returns a session with the state of the disk.
@@ -174,8 +160,8 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	if call.Doing != "" {
 		s.doing = call.Doing
 	}
-	if call.ReadsMail {
-		s.batch = nil // the agent has it by now; mail that it has not comes again
+	if call.ReadsHistory {
+		s.batch.again()
 	}
 	if call.Kind == hook.Turn {
 		s.turned = true
@@ -194,7 +180,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	event := s.st.Event(call)
 	var out *wire.HookOutput
 	if s.asks(call, event) {
-		out = s.ask(ctx, call, event)
+		out = s.joined(call, event, s.ask(ctx, call, event))
 	} else if event != "" && event != wire.End {
 		out = s.remembered(call, event)
 	}
@@ -203,7 +189,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		s.edits(call, out)
 	}
 	if out != nil && receipt == "" && out.Receipt != "" {
-		s.batch = &batch{*out, s.daemon.Now()} // it was not shown: it is for the next hook
+		s.keep(*out) // it was not shown: it is for the next hook
 	}
 	if receipt != "" {
 		s.handed[receipt] = *out
@@ -222,24 +208,16 @@ func (s *session) asks(call hook.Call, event wire.Event) bool {
 		return s.st.MayContinue(s.conn) && s.fast() && (s.batch == nil || s.st.WantsAnswer())
 	case wire.Prompt:
 		w := s.st.Waiting
-		return s.batch == nil && s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && w.Mail+w.Answers > 0)
+		wanted := s.batch == nil && w.Mail+w.Answers > 0 || s.stale()
+		return s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && wanted)
 	case wire.Tool:
-		return s.st.SessionID == "" && s.fast() || s.tooOld() && s.fast()
+		return s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && s.stale())
 	}
 	return false
 }
 
 // fast reports whether the server has answered in time of late.
 func (s *session) fast() bool { return time.Since(s.slow) > 5*time.Second }
-
-// tooOld drops mail that was fetched so long ago that others may have it by now.
-func (s *session) tooOld() bool {
-	if s.batch == nil || s.daemon.Now().Sub(s.batch.at) < state.Stale {
-		return false
-	}
-	s.batch = nil
-	return true
-}
 
 // ask calls the server for an event, with the lock given up meanwhile. It is nil without an answer in time.
 func (s *session) ask(ctx context.Context, call hook.Call, event wire.Event) *wire.HookOutput {
@@ -323,25 +301,6 @@ func (s *session) confirmed(receipt string) {
 	s.daemon.place.Unmark(s.id, local.Shown, receipt)
 }
 
-// remembered returns the answer of the server as far as it is known here: the state, and mail that was fetched.
-func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput {
-	if s.st.SessionID == "" {
-		return nil
-	}
-	out := wire.HookOutput{Version: wire.Version, SessionID: s.st.SessionID, Program: s.st.Program, Verified: s.st.Verified,
-		Thread: s.thread, Pause: s.st.Pause, Waiting: s.st.Waiting}
-	room := s.st.Room(call, event)
-	if call.Kind == hook.Turn && s.st.MayContinue(s.conn) && (s.st.WantsAnswer() || s.batch.wantsAnswer()) {
-		room = state.AskTurn
-	}
-	if b := s.batch; b != nil && room > 0 {
-		out.Mail, out.Answers, out.Claims, out.Receipt, out.More = b.out.Mail, b.out.Answers, b.out.Claims, b.out.Receipt, b.out.More
-		out.Files = b.out.Files
-		s.batch = nil
-	}
-	return &out
-}
-
 // shown records whether the output with a receipt was written. Output that was not goes to the next hook, marked.
 func (s *session) shown(receipt string, written bool) bool {
 	s.mu.Lock()
@@ -352,15 +311,8 @@ func (s *session) shown(receipt string, written bool) bool {
 		return true
 	}
 	if !written {
-		for i := range out.Mail {
-			out.Mail[i].Again = true
-		}
-		for i := range out.Answers {
-			out.Answers[i].Again = true
-		}
-		if s.batch == nil {
-			s.batch = &batch{out, s.daemon.Now()}
-		}
+		again(&out)
+		s.keep(out)
 		return false
 	}
 	s.st.Printed(out)

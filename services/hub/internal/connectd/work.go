@@ -128,8 +128,8 @@ func (s *session) fetch(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.lost = false
-	if len(out.Mail)+len(out.Answers)+len(out.Claims) > 0 && s.batch == nil {
-		s.batch = &batch{out, s.daemon.Now()}
+	if len(out.Mail)+len(out.Answers)+len(out.Claims) > 0 {
+		s.keep(out)
 	}
 	if out.Receipt == "" {
 		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait reports new mail
@@ -261,6 +261,6 @@ func (s *session) info() local.SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return local.SessionInfo{Connection: s.st.Connection, Client: s.st.Client, SessionID: s.st.SessionID, Dir: s.st.Dir,
-		Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waker() != nil, Contact: s.contact,
-		Trouble: s.problem}
+		Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waker() != nil, Ready: s.batch != nil,
+		Contact: s.contact, Trouble: s.problem}
 }

@@ -64,8 +64,8 @@ type Call struct {
 	// To is the target of a message or a task that the agent sent with a tool, and Type the type of it, TASK for a task.
 	To   string `json:"to,omitempty"`
 	Type string `json:"type,omitempty"`
-	// ReadsMail reports a tool that read or acknowledged mail by itself.
-	ReadsMail bool `json:"readsMail,omitempty"`
+	// ReadsHistory reports a tool that read the mail that was delivered before, which may be what a hook holds ready.
+	ReadsHistory bool `json:"readsHistory,omitempty"`
 	// PID is the client's process where it says so, else 0.
 	PID int `json:"pid,omitempty"`
 }

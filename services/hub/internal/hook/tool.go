@@ -16,6 +16,8 @@ type toolInput struct {
 	Path     text    `json:"path"`
 	Target   text    `json:"target"`
 	Type     text    `json:"message_type"`
+	// History is as the model writes it.
+	History json.RawMessage `json:"includeDelivered"`
 
 	Content     text `json:"content"`
 	Source      text `json:"new_source"`
@@ -132,8 +134,8 @@ func (c *Call) tool(in input) {
 		if c.To = short(clean(string(ti.Target)), 200); c.To != "" {
 			c.Type = "TASK"
 		}
-	case "get_messages", "ack_messages", "get_inbox":
-		c.ReadsMail = c.Kind == After
+	case "get_messages", "get_inbox":
+		c.ReadsHistory = c.Kind == After && strings.Trim(string(ti.History), `"`) == "true"
 	}
 }
 

@@ -37,6 +37,8 @@ type Hub struct {
 	files  wire.Files
 	// keeps leaves mail a reason to wake when its receipt has come, as if the receipt were on its way.
 	keeps bool
+	// hold is the time after which unconfirmed mail comes again.
+	hold time.Duration
 }
 
 type session struct {
@@ -54,7 +56,7 @@ type message struct {
 	done bool
 }
 
-// Redeliver is the time after which unconfirmed mail comes again.
+// Redeliver is the time after which unconfirmed mail comes again, unless [Hub.HoldFor] sets another.
 const Redeliver = 300 * time.Millisecond
 
 // Key is the key of the program claude.
@@ -64,7 +66,7 @@ const Key = "parley_test_key"
 func New(t testing.TB) *Hub {
 	t.Helper()
 	h := &Hub{changed: make(chan struct{}), sessions: map[string]*session{}, receipts: map[string][]*message{},
-		wakes: map[string][]wire.Wake{}, usage: map[string]wire.Usage{}}
+		wakes: map[string][]wire.Wake{}, usage: map[string]wire.Usage{}, hold: Redeliver}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(func() {
 		h.CloseClientConnections()
@@ -78,6 +80,21 @@ func (h *Hub) KeepReasons() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.keeps = true
+}
+
+// HoldFor sets the time after which unconfirmed mail comes again.
+func (h *Hub) HoldFor(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hold = d
+}
+
+// Held reports whether a message was given to the hooks of a session.
+func (h *Hub) Held(address, id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[address]
+	return s != nil && slices.ContainsFunc(s.inbox, func(m *message) bool { return m.MessageID == id && !m.due.IsZero() })
 }
 
 // Set changes the server: after a delay, or in a mode: "", "silent" (it never answers), "garbage" or "down" (500).
@@ -373,7 +390,7 @@ func (h *Hub) deliver(s *session, size int, out *wire.HookOutput) {
 		size -= len(text)
 		mail := m.Mail
 		mail.Again = !m.due.IsZero()
-		m.due = time.Now().Add(Redeliver)
+		m.due = time.Now().Add(h.hold)
 		out.Mail, taken = append(out.Mail, mail), append(taken, m)
 	}
 	if len(taken) > 0 {

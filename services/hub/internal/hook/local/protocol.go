@@ -78,6 +78,8 @@ type SessionInfo struct {
 	InTurn     bool      `json:"inTurn"`
 	Paused     bool      `json:"paused"`
 	Waiter     bool      `json:"waiter"`
+	// Ready means that mail was fetched for the next hook.
+	Ready bool `json:"ready,omitempty"`
 	// Contact is the time of the server's last answer.
 	Contact time.Time `json:"contact,omitzero"`
 	// Trouble is why the server could not be asked the last time.
