@@ -106,6 +106,22 @@ func (s *session) remembered(call hook.Call, event wire.Event) *wire.HookOutput 
 	return &out
 }
 
+// unshown adds to the reasons that the server tells those of before whose mail was fetched and not shown, which it tells no more.
+func (s *session) unshown(told, before []wire.Wake) []wire.Wake {
+	out := slices.Clone(told)
+	for _, r := range before {
+		if s.batch.has(r.ID) && !slices.ContainsFunc(told, func(w wire.Wake) bool { return w.ID == r.ID }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (b *batch) has(id string) bool {
+	return b != nil && (slices.ContainsFunc(b.out.Mail, func(m wire.Mail) bool { return m.MessageID == id }) ||
+		slices.ContainsFunc(b.out.Answers, func(a wire.Answer) bool { return a.QuestionID == id }))
+}
+
 // move moves the mail that was fetched into an answer.
 func (s *session) move(out *wire.HookOutput) {
 	b := s.batch.out

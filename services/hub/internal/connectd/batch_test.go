@@ -115,3 +115,22 @@ func TestMailThatTheServerGaveToAnotherMeanwhileIsNotShown(t *testing.T) {
 		t.Error("the server was not asked")
 	}
 }
+
+func TestMailThatWasFetchedAndNotShownWakesAfterTheTurn(t *testing.T) {
+	t.Parallel()
+	hub, m, o := idle(t)
+	hub.HoldFor(time.Hour)
+	daemon(t, m, o)
+	m.Hook("t1", "SessionStart", nil)
+	woken := waiter(t, m, "t1")
+	m.Hook("t1", "UserPromptSubmit", nil)
+	fetched(t, hub, m, "which-parser")
+	m.Hook("t1", "Stop", nil)
+	if got := <-woken; got.Code != 2 || !strings.Contains(got.Err, "which-parser") {
+		t.Errorf("got %+v", got)
+	}
+	wakes := map[string]any{"prompt": "<task-notification>"}
+	if text := m.Hook("t1", "UserPromptSubmit", wakes).Context(); strings.Count(text, "| which-parser") != 1 {
+		t.Errorf("the turn is told %q", text)
+	}
+}

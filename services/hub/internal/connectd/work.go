@@ -123,6 +123,7 @@ var textEvents = map[string]string{"claude": "PostToolUse", "codex": "PostToolUs
 func (s *session) fetch(ctx context.Context) (bool, error) {
 	inTurn := hook.Call{Client: s.st.Client, Event: textEvents[s.st.Client], Kind: hook.After}
 	in := s.st.Input(inTurn, wire.Read, s.st.Room(inTurn, wire.Tool))
+	before := s.reasons
 	out, err := s.call(ctx, wire.Read, in)
 	if err != nil {
 		return false, err
@@ -130,6 +131,7 @@ func (s *session) fetch(ctx context.Context) (bool, error) {
 	s.lost = false
 	if len(out.Mail)+len(out.Answers)+len(out.Claims) > 0 {
 		s.keep(out)
+		s.reasons = s.unshown(s.reasons, before)
 	}
 	if out.Receipt == "" {
 		s.st.Waiting.Mail, s.st.Waiting.Answers = 0, 0 // others have it, or it was shown: the wait reports new mail
@@ -199,7 +201,7 @@ func (s *session) finish() {
 // told records the answer of the wait about the session.
 func (s *session) told(c wire.Changed) {
 	s.mu.Lock()
-	s.since, s.reasons, s.lost, s.away = c.Since, c.Wakes, len(c.Lost) > 0, c.Ended
+	s.since, s.reasons, s.lost, s.away = c.Since, s.unshown(c.Wakes, s.reasons), len(c.Lost) > 0, c.Ended
 	s.applied = s.calls // the answers of earlier calls are older
 	s.contact, s.problem = s.daemon.Now(), ""
 	s.st.Waiting.Mail, s.st.Waiting.Urgent, s.st.Waiting.Answers = c.Mail, c.Urgent, c.Answers

@@ -39,6 +39,8 @@ type Hub struct {
 	keeps bool
 	// hold is the time after which unconfirmed mail comes again.
 	hold time.Duration
+	// hides means that mail is no reason to wake while it waits for its receipt.
+	hides bool
 }
 
 type session struct {
@@ -82,11 +84,20 @@ func (h *Hub) KeepReasons() {
 	h.keeps = true
 }
 
-// HoldFor sets the time after which unconfirmed mail comes again.
+// HoldFor sets the time after which unconfirmed mail comes again. Until then it is no reason to wake.
 func (h *Hub) HoldFor(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.hold = d
+	h.hold, h.hides = d, true
+}
+
+// reasons returns the reasons to wake a session. The caller holds the hub.
+func (h *Hub) reasons(s *session) []wire.Wake {
+	return slices.DeleteFunc(slices.Clone(h.wakes[s.address]), func(w wire.Wake) bool {
+		return h.hides && slices.ContainsFunc(s.inbox, func(m *message) bool {
+			return m.MessageID == w.ID && time.Now().Before(m.due)
+		})
+	})
 }
 
 // Held reports whether a message was given to the hooks of a session.
@@ -397,5 +408,8 @@ func (h *Hub) deliver(s *session, size int, out *wire.HookOutput) {
 		h.version++
 		out.Receipt = fmt.Sprintf("r%d", h.version)
 		h.receipts[out.Receipt] = taken
+		if h.hides {
+			h.stir(s)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package hooktest
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ func (h *Hub) wait(r *http.Request, in wire.WaitInput) wire.WaitOutput {
 			}
 			if since := fmt.Sprint("s", s.since); since != w.Since {
 				out.Sessions = append(out.Sessions, wire.Changed{SessionID: w.SessionID, Since: since, Ended: s.ended, Mail: s.unread(),
-					Pause: s.pause, Wakes: slices.Clone(h.wakes[w.SessionID])})
+					Pause: s.pause, Wakes: h.reasons(s)})
 			}
 		}
 		if len(out.Sessions) > 0 {
