@@ -311,7 +311,8 @@ func TestAnEditIsDecidedByTheServerAndRememberedWhereItIsStrict(t *testing.T) {
 	t.Parallel()
 	hub, m := start(t)
 	hooktest.Repository(t, m.Dir)
-	daemon(t, m, connectd.Options{})
+	at := &clock{}
+	daemon(t, m, connectd.Options{Now: at.now})
 	m.Hook("t1", "SessionStart", nil)
 	edit := map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"file_path": filepath.Join(m.Dir, "src", "a.go")}}
 	if got := m.Hook("t1", "PreToolUse", edit); got.Out != "" {
@@ -322,6 +323,7 @@ func TestAnEditIsDecidedByTheServerAndRememberedWhereItIsStrict(t *testing.T) {
 		t.Errorf("the server was told %+v", last)
 	}
 	hub.Set("down", 0)
+	at.pass(time.Minute) // what the server said a moment ago is remembered
 	if got := m.Hook("t1", "PreToolUse", edit); got.Out != "" {
 		t.Errorf("without the server: %s", got.Out)
 	}

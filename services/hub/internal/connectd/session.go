@@ -63,12 +63,16 @@ type session struct {
 	comparing int
 	compared  chan struct{}
 	changes   []changes
+
+	// passed are the times until which edits of files are answered from memory, and rechecks those that were.
+	passed   map[string]time.Time
+	rechecks []hook.Call
 }
 
 // newSession returns a session with the state of the disk.
 func newSession(d *Daemon, id string, c connection.Connection, thread string) *session {
 	s := &session{daemon: d, id: id, thread: thread, conn: c, kick: make(chan struct{}, 1), ended: make(chan struct{}),
-		handed: map[string]wire.HookOutput{}, commands: map[string]*command{}, compared: make(chan struct{})}
+		handed: map[string]wire.HookOutput{}, commands: map[string]*command{}, compared: make(chan struct{}), passed: map[string]time.Time{}}
 	s.st = state.State{Connection: c.ID, Client: c.Client, Thread: thread, Seen: d.Now()}
 	d.place.Load(id, &s.st)
 	s.stir()
@@ -183,6 +187,9 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		out = s.joined(call, event, s.ask(ctx, call, event))
 	} else if event != "" && event != wire.End {
 		out = s.remembered(call, event)
+		if event == wire.Edit && s.st.Pause == nil {
+			s.later(call)
+		}
 	}
 	reply, receipt = s.st.Reply(call, event, out, s.conn)
 	if call.Kind == hook.Edit {
@@ -203,7 +210,7 @@ func (s *session) asks(call hook.Call, event wire.Event) bool {
 	case wire.Start, wire.Resume, wire.Compact:
 		return true
 	case wire.Edit:
-		return s.st.Pause == nil
+		return s.st.Pause == nil && !s.may(call) && (s.fast() || s.st.Repo.Dir != s.st.Dir || s.st.Repo.Strict())
 	case wire.Turn:
 		return s.st.MayContinue(s.conn) && s.fast() && (s.batch == nil || s.st.WantsAnswer())
 	case wire.Prompt:
@@ -248,6 +255,7 @@ func (s *session) ask(ctx context.Context, call hook.Call, event wire.Event) *wi
 		return nil
 	}
 	if f := out.Files; f != nil && event == wire.Edit {
+		s.learn(call, f)
 		if err := s.st.Repo.Learn(f.Strict, f.Auto); err != nil {
 			s.daemon.log("the settings of %s cannot be remembered: %v", s.st.Repo.Project, err)
 		}

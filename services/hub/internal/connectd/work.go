@@ -87,6 +87,8 @@ func (s *session) work() (more bool, err error) {
 	switch {
 	case len(s.changes) > 0:
 		return true, s.tell(ctx)
+	case len(s.rechecks) > 0:
+		return true, s.recheck(ctx)
 	case s.turned:
 		return s.report(ctx, wire.Turn)
 	case s.fetches():
