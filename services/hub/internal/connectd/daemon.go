@@ -57,6 +57,7 @@ var ErrRuns = errors.New("another daemon runs for this user")
 type Daemon struct {
 	Options
 	place local.Place
+	lock  *os.File
 	since time.Time
 
 	ctx  context.Context
@@ -113,7 +114,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Codex == nil {
 		o.Codex = codex
 	}
-	d := &Daemon{Options: o, place: place, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
+	d := &Daemon{Options: o, place: place, lock: lock, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
 		used: map[string]string{}, watches: map[watched]*waiter{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks),
 		idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
@@ -129,10 +130,12 @@ func (d *Daemon) run() error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a daemon that was killed
 		return err
 	}
-	ln, err := net.Listen("unix", path)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return err
 	}
+	ln.SetUnlinkOnClose(false)
+	defer d.unlink(path)
 	if err := os.Chmod(path, 0o600); err != nil {
 		return errors.Join(err, ln.Close())
 	}
@@ -156,6 +159,13 @@ func (d *Daemon) run() error {
 			d.conns--
 			d.mu.Unlock()
 		})
+	}
+}
+
+// unlink removes the socket, unless the directory was removed and may be that of a successor by now.
+func (d *Daemon) unlink(path string) {
+	if local.Current(d.lock, d.place.Lock()) {
+		_ = os.Remove(path) // else the next daemon does
 	}
 }
 

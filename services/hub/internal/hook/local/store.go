@@ -33,7 +33,7 @@ func (p Place) Hold(id string, deadline time.Time) (*Held, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = flock(f); err == nil && current(f, path) {
+		if err = flock(f); err == nil && Current(f, path) {
 			return &Held{f}, nil
 		}
 		_ = Release(f)
@@ -47,8 +47,8 @@ func (p Place) Hold(id string, deadline time.Time) (*Held, error) {
 	}
 }
 
-// current reports whether a path still names a file, which the end of a session may have removed.
-func current(f *os.File, path string) bool {
+// Current reports whether a path still names a file, which the end of a session, or a person, may have removed.
+func Current(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false
