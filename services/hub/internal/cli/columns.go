@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,26 +12,40 @@ import (
 	"parley.internal/services/hub/internal/printable"
 )
 
-// shortIDs returns a unique prefix of the id of each item. It has at least the 13 characters that differ between ids
-// made in different milliseconds.
+// shortIDs returns a unique prefix of the id of each item, all of the same length. It has at least the 13 characters that
+// differ between ids made in different milliseconds. Nothing tells equal ids apart, so they do not make it longer.
 func shortIDs[T any](items []T, idOf func(T) string) []string {
 	const stamp = 13 // the time in a UUIDv7
 	ids := make([]string, len(items))
-	for n := stamp; ; n++ {
-		seen, longer := map[string]bool{}, false
-		for i, item := range items {
-			id := printable.Line(idOf(item))
-			ids[i] = id[:min(n, len(id))]
-			for !utf8.ValidString(ids[i]) {
-				ids[i] = ids[i][:len(ids[i])-1]
-			}
-			longer = longer || n < len(id)
-			seen[ids[i]] = true
+	for i, item := range items {
+		ids[i] = printable.Line(idOf(item))
+	}
+	// Of sorted ids each has its longest common prefix with a neighbour.
+	n := stamp
+	sorted := slices.Sorted(slices.Values(ids))
+	for i := 1; i < len(sorted); i++ {
+		n = max(n, apart(sorted[i-1], sorted[i]))
+	}
+	for i, id := range ids {
+		end := min(n, len(id))
+		for end < len(id) && !utf8.RuneStart(id[end]) {
+			end--
 		}
-		if len(seen) == len(ids) || !longer {
-			return ids
+		ids[i] = id[:end]
+	}
+	return ids
+}
+
+// apart returns the least length, in bytes, of a beginning of b that a has not. It is 0 if a and b are equal; otherwise a
+// must be before b.
+func apart(a, b string) int {
+	for i, r := range b {
+		end := i + utf8.RuneLen(r)
+		if end > len(a) || a[i:end] != b[i:end] {
+			return end
 		}
 	}
+	return 0
 }
 
 // widest is the width to which the cells of a table are cut, but those of the last column.

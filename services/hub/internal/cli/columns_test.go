@@ -18,6 +18,27 @@ func isPrintable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
+func TestShortIDsTellIDsApart(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0198c0de-0001-", 100_000) // which one comparison after another of its beginnings takes hours
+	for name, c := range map[string]struct{ ids, want []string }{
+		"none":            {nil, nil},
+		"short ones":      {[]string{"b", "a"}, []string{"b", "a"}},
+		"one":             {[]string{"0198c0de-0001-7000"}, []string{"0198c0de-0001"}},
+		"apart early":     {[]string{"0198c0de-0001-7000", "0198c0de-0002-7000"}, []string{"0198c0de-0001", "0198c0de-0002"}},
+		"apart late":      {[]string{"0198c0de-0001-7000", "0198c0de-0001-7100"}, []string{"0198c0de-0001-70", "0198c0de-0001-71"}},
+		"a beginning":     {[]string{"0198c0de-0001-7", "0198c0de-0001-"}, []string{"0198c0de-0001-7", "0198c0de-0001-"}},
+		"wide characters": {[]string{"0198c0de-0001é", "0198c0de-0001è", "0198c0de-000漢字"}, []string{"0198c0de-0001é", "0198c0de-0001è", "0198c0de-000漢"}},
+		"equal":           {[]string{long, long}, []string{long[:13], long[:13]}},
+		"long":            {[]string{long + "a", long + "b", "x"}, []string{long + "a", long + "b", "x"}},
+		"not printable":   {[]string{"0198c0de-0001\n1", "0198c0de-0001\x002"}, []string{"0198c0de-0001 1", "0198c0de-0001\ufffd"}},
+	} {
+		if got := cli.ShortIDs(c.ids...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %.300q, want %.300q", name, got, c.want)
+		}
+	}
+}
+
 func FuzzCutAndWrap(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J", "a\r\n\tb", "漢 字\u3000", "🏳️‍🌈"} {
 		f.Add(s)

@@ -15,6 +15,9 @@ var (
 	Draw, Describe         = draw, describe
 )
 
+// ShortIDs returns short forms of ids.
+func ShortIDs(ids ...string) []string { return shortIDs(ids, func(id string) string { return id }) }
+
 // The escape sequences of a live view.
 const EnterScreen, LeaveScreen = enterScreen, leaveScreen
 
