@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -58,6 +59,9 @@ func (s *Service) consume(ctx context.Context, c identity.Caller, from store.Con
 		}
 		return len(out.Messages) > 0, err
 	})
+	if mark && fault.Is(err, fault.OutcomeUnknown) { // nobody got the messages that it may have marked
+		return out, errors.Join(err, r.undo(context.WithoutCancel(ctx)))
+	}
 	if err != nil || !mark || len(out.Messages) == 0 {
 		return out, err
 	}

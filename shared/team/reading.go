@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -152,6 +153,9 @@ func (r *reading) read(ctx context.Context) (out InboxOutput, err error) {
 	}
 	if err == nil {
 		r.in.Receipt = "" // it is confirmed
+	}
+	if fault.Is(err, fault.OutcomeUnknown) { // nobody got the messages that it may have marked
+		err = errors.Join(err, r.undo(ctx))
 	}
 	return out, err
 }

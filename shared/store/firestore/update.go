@@ -116,8 +116,12 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 	if err == nil {
 		return final, nil
 	}
-	a.rollback()
 	outcome := classify(err)
+	if outcome == transient {
+		a.forestall()
+	} else {
+		a.rollback()
+	}
 	if outcome == aborted {
 		return aborted, err
 	}
@@ -151,6 +155,26 @@ func (a *attempt) rollback() {
 		defer cancel()
 		_ = a.d.client.Rollback(ctx, req)
 	})
+}
+
+// forestall ends the transaction of a commit that got no answer and waits until the server has done so: a commit that
+// arrives later changes nothing, and a caller that looks at the documents now sees the outcome. Where the server does not
+// answer in [rollbackTimeout] either, the outcome stays open.
+func (a *attempt) forestall() {
+	if a.tx == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	req := &firestorepb.RollbackRequest{Database: a.d.root, Transaction: a.tx}
+	for try := 1; ; try++ {
+		call, done := a.d.call(ctx)
+		err := a.d.client.Rollback(call, req)
+		done()
+		if err == nil || classify(err) != transient || try == maxUnanswered || !pause(ctx, try) {
+			return
+		}
+	}
 }
 
 // Get reads documents in the transaction.
