@@ -33,8 +33,9 @@ type Options struct {
 	Settle time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
-	// Now is the clock.
-	Now func() time.Time
+	// Now is the clock, and After its timer.
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
 }
 
 const (
@@ -110,6 +111,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
 	}
 	if o.Codex == nil {
 		o.Codex = codex

@@ -198,6 +198,7 @@ func (s *session) finish() {
 	s.replace(nil)
 	close(s.ended)
 	s.daemon.drop(s, s.hub)
+	s.late()
 }
 
 // told records the answer of the wait about the session.
