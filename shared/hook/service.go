@@ -56,7 +56,7 @@ func (s *Service) Hook(ctx context.Context, c identity.Caller, in wire.HookInput
 		}
 	}
 	out.Claims, out.Waiting = mine.told, v.count(in, s.Now())
-	if err := s.settle(ctx, c, in, &v, mine, &out); err != nil {
+	if err := s.write(ctx, c, in, &v, mine, &out); err != nil {
 		return out, err
 	}
 	out.More = max(0, out.Waiting.Mail+out.Waiting.Answers-len(out.Mail)-len(out.Answers))
@@ -182,9 +182,9 @@ func (s *Service) begun(ctx context.Context, tx *store.Tx, c identity.Caller, in
 	return p.Address, nil
 }
 
-// settle writes the changes of the call: the mail and answers that it hands over, the session's link, and the
+// write writes the changes of the call: the mail and answers that it hands over, the session's link, and the
 // heartbeat.
-func (s *Service) settle(
+func (s *Service) write(
 	ctx context.Context, c identity.Caller, in wire.HookInput, v *sight, mine holdings, out *wire.HookOutput,
 ) error {
 	h := handover{Service: s, caller: c, in: in, seat: v.seat, budget: in.MaxBytes, next: s.NewID(), claims: mine.now,

@@ -15,8 +15,8 @@ import (
 	"parley.internal/shared/store"
 )
 
-// shelf is a store with a usage that the test sets.
-type shelf struct {
+// usage is the usage of a store, which the test sets.
+type usage struct {
 	mu    sync.Mutex
 	has   store.Usage
 	err   error
@@ -25,7 +25,7 @@ type shelf struct {
 	asked int
 }
 
-func (s *shelf) count(context.Context, string) (store.Usage, error) {
+func (s *usage) count(context.Context, string) (store.Usage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -51,7 +51,7 @@ func TestAUserIsRefusedOnceItKeepsAsMuchAsItMay(t *testing.T) {
 		"bytes":                 {store.Usage{Bytes: 700}, store.Usage{Bytes: 1000}, 100, 3, "1000 bytes"},
 		"bytes, over documents": {store.Usage{Documents: 50}, store.Usage{Bytes: 1000}, 500, 2, "1000 bytes"},
 	} {
-		g := quota.New(c.limits, new(domaintest.Clock).Now, (&shelf{has: c.has}).count)
+		g := quota.New(c.limits, new(domaintest.Clock).Now, (&usage{has: c.has}).count)
 		admitted := 0
 		for range 10 {
 			err := g.Admit(t.Context(), "u", c.size)
@@ -72,7 +72,7 @@ func TestAUserIsRefusedOnceItKeepsAsMuchAsItMay(t *testing.T) {
 func TestACountIsUsedForAMinuteAndForAHundredTimesItsOwnTime(t *testing.T) {
 	t.Parallel()
 	clock := &domaintest.Clock{}
-	s := &shelf{clock: clock}
+	s := &usage{clock: clock}
 	g := quota.New(store.Usage{Documents: 1000}, clock.Now, s.count)
 	admit := func(wantAsked int) {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestACountIsUsedForAMinuteAndForAHundredTimesItsOwnTime(t *testing.T) {
 func TestRoomThatWasMadeIsSeenWithinAMinute(t *testing.T) {
 	t.Parallel()
 	clock := &domaintest.Clock{}
-	s := &shelf{has: store.Usage{Documents: 5}}
+	s := &usage{has: store.Usage{Documents: 5}}
 	g := quota.New(store.Usage{Documents: 5}, clock.Now, s.count)
 	if err := g.Admit(t.Context(), "u", 1); !fault.Is(err, fault.Quota) {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestRoomThatWasMadeIsSeenWithinAMinute(t *testing.T) {
 
 func TestAStoreThatCannotCountStopsNobody(t *testing.T) {
 	t.Parallel()
-	s := &shelf{err: errors.New("down")}
+	s := &usage{err: errors.New("down")}
 	g := quota.New(store.Usage{Documents: 1000}, new(domaintest.Clock).Now, s.count)
 	for range 5 {
 		if err := g.Admit(t.Context(), "u", 1); err != nil {

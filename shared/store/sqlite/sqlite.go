@@ -76,7 +76,7 @@ func Open(ctx context.Context, file string, schema *store.Schema) (*Driver, erro
 		watchers: map[watchScope]map[*watcher]struct{}{},
 		follows:  map[string]store.Follow{}, appended: make(chan struct{}),
 	}
-	if err := d.settle(ctx, dsn); err != nil {
+	if err := d.openWriter(ctx, dsn); err != nil {
 		return nil, fault.Wrap(fault.Unavailable, err, "cannot open the store %s", file)
 	}
 	if d.read, err = sql.Open("sqlite", dsn(busyPatience, "query_only(1)")); err != nil {

@@ -28,9 +28,9 @@ type Options struct {
 	Linger time.Duration
 	// Patience is the time after which the person is called where nothing wakes an idle agent.
 	Patience time.Duration
-	// Settle is the time between the end of a turn and a wake by a process of the client. A client that is about to end its
+	// Rest is the time between the end of a turn and a wake by a process of the client. A client that is about to end its
 	// turn may lose the words of such a process.
-	Settle time.Duration
+	Rest time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
 	// Now is the clock, and After its timer.
@@ -106,8 +106,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Patience == 0 {
 		o.Patience = patience
 	}
-	if o.Settle == 0 {
-		o.Settle = rest
+	if o.Rest == 0 {
+		o.Rest = rest
 	}
 	if o.Now == nil {
 		o.Now = time.Now

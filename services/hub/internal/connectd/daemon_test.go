@@ -30,8 +30,8 @@ func daemon(t *testing.T, m *hooktest.Machine, o connectd.Options) (stop func())
 	if o.Linger == 0 {
 		o.Linger = time.Minute
 	}
-	if o.Settle == 0 {
-		o.Settle = time.Nanosecond
+	if o.Rest == 0 {
+		o.Rest = time.Nanosecond
 	}
 	go func() { done <- connectd.Run(ctx, o) }()
 	hooktest.Eventually(t, "no daemon", func() bool {

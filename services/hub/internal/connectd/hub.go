@@ -16,8 +16,8 @@ const (
 	backoff    = 500 * time.Millisecond
 	maxBackoff = 30 * time.Second
 	refused    = time.Minute
-	// settle is the time that changes of the sessions have to come together.
-	settle = 20 * time.Millisecond
+	// gather is the time that changes of the sessions have to come together.
+	gather = 20 * time.Millisecond
 )
 
 // hub is a server as one key sees it, with one wait for all sessions.
@@ -43,7 +43,7 @@ func (h *hub) watch() {
 		out, err, stirred := h.once(in)
 		switch {
 		case stirred:
-			h.sleep(settle, false)
+			h.sleep(gather, false)
 		case err != nil && h.daemon.ctx.Err() == nil:
 			for _, s := range by {
 				s.trouble(err)

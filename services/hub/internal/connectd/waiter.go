@@ -169,7 +169,7 @@ func (s *session) offer() {
 		return
 	}
 	helpless := w == nil && !byCodex
-	if helpless && !s.isHelpless() || !byCodex && time.Since(s.rested) < s.daemon.Settle {
+	if helpless && !s.isHelpless() || !byCodex && time.Since(s.rested) < s.daemon.Rest {
 		return
 	}
 	rules := wake.Rules{On: s.conn.Wake.On, PerHour: s.conn.Wake.PerHour, PerSender: s.conn.Wake.PerSender}

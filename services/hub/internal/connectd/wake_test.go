@@ -134,7 +134,7 @@ func TestAPersonWhoStopsAToolEndsTheTurnSoThatMailWakes(t *testing.T) {
 func TestAWakeGivesTheClientTimeToEndItsTurn(t *testing.T) {
 	t.Parallel()
 	hub, m, o := idle(t)
-	o.Settle = 200 * time.Millisecond
+	o.Rest = 200 * time.Millisecond
 	daemon(t, m, o)
 	m.Hook("t1", "SessionStart", nil)
 	m.Hook("t1", "UserPromptSubmit", nil)
@@ -142,7 +142,7 @@ func TestAWakeGivesTheClientTimeToEndItsTurn(t *testing.T) {
 	hub.Mail("claude/1", "m1", "QUERY", "which parser?")
 	ended := time.Now()
 	m.Hook("t1", "Stop", nil)
-	if got := <-woken; got.Code != 2 || time.Since(ended) < o.Settle {
+	if got := <-woken; got.Code != 2 || time.Since(ended) < o.Rest {
 		t.Errorf("%v after the end of the turn: %+v", time.Since(ended), got)
 	}
 }

@@ -29,13 +29,13 @@ const setVersion = `SELECT coalesce(max(n), 0) FROM indexes`
 var errOtherIndexes = fault.New(fault.Unavailable,
 	"another version of Parley has taken over the store and keeps other indexes: stop this one; nothing was written")
 
-// settle opens the connection of the writer to a file of the last layout with this program's indexes. A file with others
+// openWriter opens the connection of the writer to a file of the last layout with this program's indexes. A file with others
 // is migrated by a connection that has the file alone, since a program that goes on with the indexes that it knows would
 // leave the others wrong. While any driver has the file open, the set of its indexes does not change.
-func (d *Driver) settle(ctx context.Context, source sourceOf) error {
+func (d *Driver) openWriter(ctx context.Context, source sourceOf) error {
 	for deadline := time.Now().Add(alonePatience); ; {
-		settled, err := d.connect(ctx, source(busyPatience))
-		if err != nil || settled {
+		current, err := d.connect(ctx, source(busyPatience))
+		if err != nil || current {
 			return err
 		}
 		err = d.migrateAlone(ctx, source)
@@ -58,13 +58,13 @@ func (d *Driver) settle(ctx context.Context, source sourceOf) error {
 }
 
 // connect opens the writer's connection, and keeps it if the file has the last layout and this program's indexes.
-func (d *Driver) connect(ctx context.Context, source string) (settled bool, err error) {
+func (d *Driver) connect(ctx context.Context, source string) (current bool, err error) {
 	if d.write, err = sql.Open("sqlite", source); err != nil {
 		return false, err
 	}
 	if d.conn, err = d.write.Conn(ctx); err == nil {
-		settled, err = d.settled(ctx)
-		if settled && err == nil {
+		current, err = d.isCurrent(ctx)
+		if current && err == nil {
 			return true, nil
 		}
 		err = errors.Join(err, d.conn.Close())
@@ -72,9 +72,9 @@ func (d *Driver) connect(ctx context.Context, source string) (settled bool, err 
 	return false, errors.Join(err, d.write.Close())
 }
 
-// settled reports whether the file has the last layout and this program's indexes, whose numbers it then notes. A file of
+// isCurrent reports whether the file has the last layout and this program's indexes, whose numbers it then notes. A file of
 // a later layout is an error.
-func (d *Driver) settled(ctx context.Context) (bool, error) {
+func (d *Driver) isCurrent(ctx context.Context) (bool, error) {
 	var version int
 	if err := d.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return false, err
