@@ -11,6 +11,7 @@ import (
 
 	"parley.internal/services/hub/internal/connectd"
 	"parley.internal/services/hub/internal/hook/hooktest"
+	"parley.internal/shared/hook/wire"
 )
 
 func TestTheUsageOfASubagentIsReportedOnceAlsoWhereItIsWrittenLater(t *testing.T) {
@@ -71,6 +72,35 @@ func TestTheUsageOfASubagentIsReportedOnceAlsoWhereItIsWrittenLater(t *testing.T
 			}
 		})
 	}
+}
+
+func TestATurnThatEndsWhileTheServerIsAskedIsReportedToo(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	daemon(t, m, connectd.Options{})
+	record := filepath.Join(m.Dir, "main.jsonl")
+	text := ""
+	turn := func(id string) {
+		t.Helper()
+		text += fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"model":"m","usage":{"input_tokens":1}}}`+"\n", id)
+		if err := os.WriteFile(record, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.Hook("t1", "Stop", map[string]any{"transcript_path": record})
+	}
+	m.Hook("t1", "SessionStart", map[string]any{"transcript_path": record})
+	told, release := make(chan bool, 9), make(chan bool)
+	hub.BeforeAnswers(func(in wire.HookInput) {
+		if len(in.Usage) > 0 {
+			told <- true
+			<-release
+		}
+	})
+	turn("a")
+	<-told
+	turn("b")
+	close(release)
+	hooktest.Eventually(t, "the second turn is not reported", func() bool { return len(hub.Usage()) == 2 })
 }
 
 func TestAForkReportsNothingOfItsParentAgain(t *testing.T) {

@@ -144,6 +144,7 @@ func (s *session) fetch(ctx context.Context) (bool, error) {
 // report reports the end of a turn or of the session, with the usage since the last report.
 func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
 	client, from := s.st.Client, s.st.Unbooked()
+	s.turned = false // a turn that ends while the server is asked is reported after it
 	s.mu.Unlock()
 	records, read, err := usage.ReadAll(client, from, wire.MaxUsage)
 	s.mu.Lock()
@@ -157,10 +158,11 @@ func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
 	in := s.st.Input(hook.Call{}, event, 0)
 	in.Usage = records
 	if _, err := s.call(ctx, event, in); err != nil {
+		s.turned = true
 		return false, err
 	}
 	s.st.Booked(read)
-	s.turned = full
+	s.turned = s.turned || full
 	return true, nil
 }
 

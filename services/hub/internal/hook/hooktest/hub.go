@@ -41,6 +41,8 @@ type Hub struct {
 	hold time.Duration
 	// hides means that mail is no reason to wake while it waits for its receipt.
 	hides bool
+	// answers is called before each call of a hook is answered.
+	answers func(wire.HookInput)
 }
 
 type session struct {
@@ -82,6 +84,13 @@ func (h *Hub) KeepReasons() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.keeps = true
+}
+
+// BeforeAnswers calls a function with each call of a hook that was carried out, before it is answered.
+func (h *Hub) BeforeAnswers(f func(wire.HookInput)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answers = f
 }
 
 // HoldFor sets the time after which unconfirmed mail comes again. Until then it is no reason to wake.
@@ -270,7 +279,14 @@ func (h *Hub) route(r *http.Request) any {
 	case r.URL.Path == wire.Route:
 		var in wire.HookInput
 		_ = body.Decode(&in)
-		return h.hook(in)
+		out := h.hook(in)
+		h.mu.Lock()
+		answers := h.answers
+		h.mu.Unlock()
+		if answers != nil {
+			answers(in)
+		}
+		return out
 	case r.URL.Path == wire.WaitRoute:
 		var in wire.WaitInput
 		_ = body.Decode(&in)
