@@ -164,7 +164,6 @@ func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 		}
 		s.Waiting = w
 	}
-	s.Waiting.Held = out.Waiting.Held
 	if s.Claims == nil || e == wire.Start || e == wire.Resume || e == wire.Compact {
 		s.Claims = map[string]wire.Claim{}
 	}
@@ -175,7 +174,7 @@ func (s *State) Heard(e wire.Event, out wire.HookOutput, latest bool) {
 			s.Claims[c.TaskID] = c
 		}
 	}
-	if out.Waiting.Held == 0 {
+	if latest && out.Waiting.Held == 0 {
 		clear(s.Claims)
 	}
 }
