@@ -2,9 +2,12 @@ package connectd
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"parley.internal/services/hub/internal/hook"
+	"parley.internal/services/hub/internal/hook/remote"
 	"parley.internal/services/hub/internal/hook/usage"
 	"parley.internal/shared/hook/wire"
 )
@@ -43,7 +46,12 @@ func (s *session) late() {
 		ctx, cancel := context.WithTimeout(d.ctx, callFor)
 		defer cancel()
 		in.Usage = records
-		if _, err := h.Hook(ctx, in); err != nil {
+		_, err = h.Hook(ctx, in)
+		var e *remote.Error
+		if errors.As(err, &e) && e.Status == http.StatusOK {
+			err = nil // there is no session any more, and the usage is in the ledger
+		}
+		if err != nil {
 			d.log("what %s used at last was not told: %v", in.SessionID, err)
 		}
 	})
