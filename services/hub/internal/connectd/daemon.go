@@ -33,6 +33,8 @@ type Options struct {
 	Rest time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
+	// Slack is added to the budgets of hooks, as in [process.Process].
+	Slack time.Duration
 	// Now is the clock, and After its timer.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time

@@ -26,7 +26,7 @@ func daemon(t *testing.T, m *hooktest.Machine, o connectd.Options) (stop func())
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	o.Env = m.Getenv
+	o.Env, o.Slack = m.Getenv, m.Slack
 	if o.Linger == 0 {
 		o.Linger = time.Minute
 	}
@@ -341,6 +341,7 @@ func TestAnEditIsDecidedByTheServerAndRememberedWhereItIsStrict(t *testing.T) {
 func TestASlowServerIsNotNoticedBetweenToolCalls(t *testing.T) {
 	t.Parallel()
 	hub, m := start(t)
+	m.Slack = 0
 	daemon(t, m, connectd.Options{})
 	m.Hook("t1", "SessionStart", nil)
 	hub.Set("silent", 0)

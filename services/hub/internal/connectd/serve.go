@@ -47,8 +47,8 @@ func (d *Daemon) hook(conn *local.Conn, req local.Request) {
 		_ = conn.Send(local.Response{})
 		return
 	}
-	if req.Call.Kind != hook.Edit && req.Budget > process.StartBudget.Milliseconds() {
-		req.Budget = process.StartBudget.Milliseconds()
+	if most := process.StartBudget + d.Slack; req.Call.Kind != hook.Edit && req.Budget > most.Milliseconds() {
+		req.Budget = most.Milliseconds()
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, time.Duration(req.Budget)*time.Millisecond-margin)
 	defer cancel()

@@ -230,7 +230,7 @@ func (s *session) fast() bool { return time.Since(s.slow) > 5*time.Second }
 func (s *session) ask(ctx context.Context, call hook.Call, event wire.Event) *wire.HookOutput {
 	if call.Kind == hook.Edit && !s.st.Repo.Strict() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, process.Budget-margin)
+		ctx, cancel = context.WithTimeout(ctx, process.Budget+s.daemon.Slack-margin)
 		defer cancel()
 	}
 	if call.Kind != hook.Turn {

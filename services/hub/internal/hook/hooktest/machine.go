@@ -28,7 +28,12 @@ type Machine struct {
 	// Daemon is the command that hooks start; none where it is nil.
 	Daemon []string
 	Conn   connection.Connection
+	// Slack is added to the budgets of hooks; 0 for tests of a server that does not answer.
+	Slack time.Duration
 }
+
+// slack is the default of [Machine.Slack]: tests share their machine with others.
+const slack = 3 * time.Second
 
 // NewMachine connects a client to a server.
 func NewMachine(t testing.TB, url, client string) *Machine {
@@ -38,7 +43,7 @@ func NewMachine(t testing.TB, url, client string) *Machine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	m := &Machine{t: t, Dir: filepath.Join(root, "w"), ID: client + "-test", Env: map[string]string{
+	m := &Machine{t: t, Slack: slack, Dir: filepath.Join(root, "w"), ID: client + "-test", Env: map[string]string{
 		connection.Variable: filepath.Join(root, "c"), "HOME": root, "PATH": os.Getenv("PATH"), "PARLEY_KEYRING": "off"}}
 	if err := os.Mkdir(m.Dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -134,7 +139,7 @@ func (m *Machine) Raw(event string, stdin []byte) Result {
 // RunContext is Raw with a context.
 func (m *Machine) RunContext(ctx context.Context, event string, stdin []byte) Result {
 	var out, errOut bytes.Buffer
-	p := &process.Process{Env: m.Getenv, In: bytes.NewReader(stdin), Out: &out, Err: &errOut, Daemon: m.Daemon}
+	p := &process.Process{Env: m.Getenv, In: bytes.NewReader(stdin), Out: &out, Err: &errOut, Daemon: m.Daemon, Slack: m.Slack}
 	begun := time.Now()
 	code := p.Run(ctx, []string{m.Conn.Client, event, "--connection", m.ID})
 	return Result{strings.TrimSpace(out.String()), errOut.String(), code, time.Since(begun)}

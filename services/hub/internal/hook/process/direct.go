@@ -118,7 +118,7 @@ func (p *Process) ask(ctx context.Context, s *session.State, call hook.Call, eve
 	s.Locate(ctx)
 	if call.Kind == hook.Edit && !s.Repo.Strict() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, Budget)
+		ctx, cancel = context.WithTimeout(ctx, Budget+p.Slack)
 		defer cancel()
 	}
 	in := s.Input(call, event, s.Room(call, event))

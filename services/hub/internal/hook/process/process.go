@@ -41,6 +41,9 @@ type Process struct {
 	Daemon []string
 	// Client sends the requests to the server; the default is one of its own.
 	Hub func(connection.Connection, string) *remote.Hub
+	// Slack is added to each budget. A test that is about an answer, and not about its time, sets it, because its machine
+	// may be busy.
+	Slack time.Duration
 
 	client, event, id string
 	conn              connection.Connection
@@ -84,7 +87,7 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 	if call.Kind == hook.Permission {
 		return p.permission(ctx, call)
 	}
-	p.deadline = begun.Add(budget(call.Kind))
+	p.deadline = begun.Add(budget(call.Kind) + p.Slack)
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
 	return p.answer(ctx, call)
@@ -100,7 +103,7 @@ func (p *Process) large(ctx context.Context, in io.Reader) int {
 	if p.place, err = local.Find(p.Env); err != nil {
 		return 0
 	}
-	p.deadline = time.Now().Add(Budget) // the time for reading is the client's
+	p.deadline = time.Now().Add(Budget + p.Slack) // the time for reading is the client's
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
 	return p.answer(ctx, call)
@@ -164,7 +167,7 @@ func (p *Process) answer(ctx context.Context, call hook.Call) int {
 	if !p.print(res.Reply) || res.Receipt == "" {
 		return res.Code
 	}
-	_ = conn.SetDeadline(time.Now().Add(Budget))
+	_ = conn.SetDeadline(time.Now().Add(Budget + p.Slack))
 	var noted local.Noted
 	if conn.Send(local.Ack{Written: true}) != nil || conn.Receive(&noted) != nil || !noted.Noted {
 		_ = p.place.Mark(p.session(call), local.Shown, res.Receipt) // else it comes again, and says so

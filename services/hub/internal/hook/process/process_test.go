@@ -105,6 +105,7 @@ func TestAServerThatIsAwayIsNeverNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub, m := start(t)
+			m.Slack = 0
 			set(hub, m)
 			m.Connect(m.Conn)
 			for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Stop",
@@ -321,6 +322,7 @@ func TestAServerThatDoesNotAnswerLeavesThePermissionToTheClient(t *testing.T) {
 	hub := hooktest.New(t)
 	m := hooktest.NewMachine(t, hub.URL, "claude")
 	m.Conn.Permissions = connection.Permissions{On: true, Timeout: 3600}
+	m.Slack = 0
 	m.Connect(m.Conn)
 	hub.Set("silent", 0)
 	if got := m.Hook("t1", "PermissionRequest", bash); got.Out != "" || got.Code != 0 {
