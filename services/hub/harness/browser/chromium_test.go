@@ -200,17 +200,31 @@ func (b *tab) do(what string, action chromedp.Action[chromedp.Void]) {
 func (b *tab) open(url string) { b.t.Helper(); b.do("open "+url, chromedp.Navigate(url)) }
 func (b *tab) reload()         { b.t.Helper(); b.do("reload", chromedp.Reload()) }
 
-// click clicks an element, again where the page replaced it between the search for it and the click.
+// noticing notes in the page whether a click arrives at an element that a selector names.
+const noticing = `(sel => {
+	window.arrived = false;
+	document.addEventListener('click', e => { window.arrived = e.target.closest?.(sel) !== null; },
+		{capture: true, once: true});
+	return true;
+})(%q)`
+
+// click clicks an element, again where the page replaced or moved it between the search for it and the click.
 func (b *tab) click(sel string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
+		eval[bool](b, fmt.Sprintf(noticing, sel))
 		_, err := chromedp.Run(ctx, chromedp.Click(chromedp.CSS(sel), chromedp.NodeVisible))
-		switch {
-		case err == nil:
-			return
-		case ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id"):
+		if err == nil {
+			// Another page, or one on its way, is what the click led to.
+			missed, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("window.arrived === false"))
+			if err != nil || !missed {
+				return
+			}
+			continue
+		}
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
 			b.t.Fatalf("click %s: %v", sel, err)
 		}
 	}

@@ -25,12 +25,15 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // fails only if the client has gone
 }
 
-// signOut signs out by the menu, which asks.
+// signOut signs out by the menu, which asks, and returns once the page has reloaded itself: a navigation that began
+// earlier would be aborted by that.
 func (b *tab) signOut() {
 	b.t.Helper()
 	b.click("#menu summary")
 	b.click("#sign-out")
+	eval[bool](b, "window.signedIn = true")
 	b.click("dialog .main")
+	b.holds("window.signedIn === undefined")
 }
 
 // sibling opens another tab in the browser context of this one, with the same storage.
