@@ -19,8 +19,13 @@ import (
 	"parley.internal/shared/store"
 )
 
-// maxSeen is the maximum number of commits that a place remembers.
-const maxSeen = 256
+const (
+	// maxSeen is the maximum number of commits that a place remembers.
+	maxSeen = 256
+	// logAhead is the time by which a place may be ahead of the local clock: more than that clock can be wrong by, since
+	// Google refuses the tokens of a machine whose clock is further off.
+	logAhead = time.Hour
+)
 
 // logPlace is a place in the log. A commit becomes visible up to some seconds after its time, so a reader reads the
 // commits since From again, and skips the commits that it has Seen. If more commits than maxSeen follow From, From is
@@ -67,7 +72,8 @@ func (d *Driver) Log(ctx context.Context, user string, from json.RawMessage) (pa
 	} else if err := json.Unmarshal(from, &at); err != nil || at.From <= 0 || len(at.Seen) > maxSeen {
 		return page, fault.Field("cursor", "is not one of this log; leave it out to begin with what happens now")
 	}
-	if kept := now.Add(-store.LogKept).UnixMicro(); at.From < kept {
+	// No page of this log leads into the future: what a reader with such a place has missed is not known.
+	if kept := now.Add(-store.LogKept).UnixMicro(); at.From < kept || at.From > now.Add(logAhead).UnixMicro() {
 		page.Truncated, at = true, logPlace{From: kept}
 	}
 	read, full, err := d.unseen(ctx, user, at, from == nil)
