@@ -45,8 +45,8 @@ func TestPromisesToClientsHoldWhileHubsAreKilled(t *testing.T) {
 		t.Errorf("%d violations", len(report.Violations))
 	}
 	if report.Kills["SIGKILL"] != 2 || report.Kills["SIGTERM"] != 1 || report.Kills["SIGSTOP"] != 1 ||
-		report.Restarts != 3 {
-		t.Errorf("killed %v, restarted %d", report.Kills, report.Restarts)
+		report.Restarts != 3 || report.Stalled != 1 {
+		t.Errorf("killed %v, restarted %d, stalled uploads %d", report.Kills, report.Restarts, report.Stalled)
 	}
 	// A run without successful calls would have no violations either.
 	for _, op := range []string{"create_task", "get_tasks", "claim_task", "complete_task",

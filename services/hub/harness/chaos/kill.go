@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +44,26 @@ func (r *run) suspend(ctx context.Context) {
 	_ = pause(ctx, asleep) // the caller sees the end of ctx
 }
 
-// kill ends a hub each time that a kill is due and starts a replacement. Some hubs sleep for a while instead.
+// stall begins an upload to a hub, and does not go on with it, after SIGTERM either.
+func (r *run) stall(ctx context.Context, h *fleet.Hub) {
+	host := strings.TrimPrefix(h.URL, "http://")
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return // the hub has exited, which is told elsewhere
+	}
+	go func() {
+		<-h.Exited()
+		_ = conn.Close()
+	}()
+	_, err = fmt.Fprintf(conn, "POST /v1/tasks HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", host, r.crews[0].agents[0].call.Key)
+	if err == nil {
+		r.report.Stalled++
+	}
+}
+
+// kill ends a hub each time that a kill is due and starts a replacement. Some hubs sleep for a while instead, and one that
+// gets SIGTERM has an upload that does not go on.
 func (r *run) kill(ctx context.Context) error {
 	var dying sync.WaitGroup // after SIGTERM a hub finishes its calls
 	defer dying.Wait()
@@ -58,7 +79,7 @@ func (r *run) kill(ctx context.Context) error {
 		r.mu.Unlock()
 		how, end := "SIGKILL", h.Kill
 		if n%terminateEvery == 1 {
-			how, end = "SIGTERM", h.Terminate
+			how, end = "SIGTERM", func() { r.stall(ctx, h); h.Terminate() }
 		}
 		r.report.Kills[how]++
 		fmt.Fprintf(r.options.Notes, "%6.1fs  %s gets %s\n", time.Since(r.report.Began).Seconds(), h.Name, how)

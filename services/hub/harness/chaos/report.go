@@ -25,6 +25,8 @@ type Report struct {
 	Restarts int
 	// Late counts the hubs that abandoned calls in flight after SIGTERM.
 	Late int
+	// Stalled counts the uploads that did not go on while a hub ended after SIGTERM.
+	Stalled int
 	// TypeScript is the number of agents with an SDK for TypeScript.
 	TypeScript int
 	// Holes counts the requests whose connections went silent until the hubs were stopped.
@@ -131,12 +133,14 @@ const maxShown = 40
 func (r *Report) Write(out io.Writer) error {
 	r.Tally.write(out)
 	all, repeated := r.Tally.Attempts()
-	fmt.Fprintf(out, "\n%d requests, %d of them repeated; hubs ended or put to sleep: %s, %d late; restarts: %d; %.0f s in all\n",
-		all, repeated, counts(r.Kills), r.Late, r.Restarts, r.Took.Seconds())
+	fmt.Fprintf(out, "\n%d requests, %d of them repeated; hubs ended or put to sleep: %s, %d late; "+
+		"stalled uploads: %d; restarts: %d; %.0f s in all\n", all, repeated, counts(r.Kills), r.Late, r.Stalled, r.Restarts,
+		r.Took.Seconds())
 	fmt.Fprintf(out, "agents with a TypeScript SDK: %d\n", r.TypeScript)
 	h := r.Holes
 	fmt.Fprintf(out, "requests whose connections went silent: %d, of them %d before a hub got them; "+
-		"dropped since: %d, which the agent had left in %d cases and the hub in %d\n", h.Calls, h.Unsent, h.Dropped, h.LeftByClient, h.LeftByServer)
+		"dropped since: %d, which the agent had left in %d cases and the hub in %d\n",
+		h.Calls, h.Unsent, h.Dropped, h.LeftByClient, h.LeftByServer)
 	fmt.Fprintf(out, "swept: %s\n", counts(r.Swept))
 	fmt.Fprintf(out, "compared with the store: %s\n", counts(r.Checked))
 	_, err := fmt.Fprintf(out, "violations: %d\n", len(r.Violations))

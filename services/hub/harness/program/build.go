@@ -2,10 +2,12 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -22,13 +24,47 @@ func Build(ctx context.Context, out string, tags ...string) error {
 // hub's program, parley, beside it.
 func BuildHook(ctx context.Context, out string) error { return build(ctx, out, "./cmd/parley-hook") }
 
+// laterSource makes a program a later version, which keeps an index more in the embedded store.
+const laterSource = `package task
+
+func init() { Tasks.Indexes = append(Tasks.Indexes, "target") }
+`
+
+// BuildLater compiles the hub's program as [Build] does, as a later version of it whose embedded store has other indexes.
+func BuildLater(ctx context.Context, out string) (err error) {
+	shared, err := goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", "parley.internal/shared")
+	if err != nil {
+		return fmt.Errorf("cannot find the shared module: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "parley-later-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	added, overlay := filepath.Join(dir, "later.go"), filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(shared, "task", "later.go"): added}})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(os.WriteFile(added, []byte(laterSource), 0o600), os.WriteFile(overlay, text, 0o600))
+	if err != nil {
+		return err
+	}
+	return compile(ctx, out, ".", "-overlay", overlay)
+}
+
 func build(ctx context.Context, out, pkg string, tags ...string) error {
+	return compile(ctx, out, pkg, "-tags", strings.Join(tags, ","))
+}
+
+// compile compiles a package of the hub's module with flags of go build.
+func compile(ctx context.Context, out, pkg string, flags ...string) error {
 	dir, err := goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
 		return fmt.Errorf("cannot find the hub's module: %w", err)
 	}
-	_, err = goCommand(ctx, "-C", dir, "build", "-trimpath", "-tags", strings.Join(tags, ","), "-o", out, pkg)
-	if err != nil {
+	args := append([]string{"-C", dir, "build", "-trimpath"}, flags...)
+	if _, err := goCommand(ctx, append(args, "-o", out, pkg)...); err != nil {
 		return fmt.Errorf("cannot build the hub: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,11 @@ type Options struct {
 	// Hub is the command that serves, with its arguments, and Env is its environment. Run adds the store and the address.
 	Hub []string
 	Env []string
+	// Later is the command of a later version of the hub, which keeps other indexes. If there is one, both versions take
+	// turns on the embedded store, and each is started once more beside the other, which must refuse it.
+	Later []string
+	// Asleep is the time for which a hub sleeps, once, as a laptop does: its clock has jumped then. None sleeps if it is 0.
+	Asleep time.Duration
 	// Dir is an empty directory for the hubs' logs and the embedded store.
 	Dir string
 	// Project is a Firestore project without documents, in the emulator at Emulator. Without them the store is SQLite.
@@ -46,15 +52,17 @@ type Report struct {
 	// and Unknown those whose outcome stayed unknown.
 	Claims, Globs, Refused, Unknown int64
 	Kills                           int
-	Violations                      []string
-	Took                            time.Duration
+	// Beside counts the versions that were refused beside another, and Sleeps the times that a hub slept.
+	Beside, Sleeps int
+	Violations     []string
+	Took           time.Duration
 }
 
 // Write prints the report.
 func (r *Report) Write(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "files on %s: %d claims of %d patterns held, %d refused, %d unknown; %d hubs killed; "+
-		"%d double holders and other violations; %.0f s\n", r.Store, r.Claims, r.Globs, r.Refused, r.Unknown, r.Kills,
-		len(r.Violations), r.Took.Seconds())
+	_, err := fmt.Fprintf(out, "files on %s: %d claims of %d patterns held, %d refused, %d unknown; %d hubs killed, %d slept; "+
+		"%d versions refused beside another; %d double holders and other violations; %.0f s\n", r.Store, r.Claims, r.Globs,
+		r.Refused, r.Unknown, r.Kills, r.Sleeps, r.Beside, len(r.Violations), r.Took.Seconds())
 	for _, v := range r.Violations[:min(20, len(r.Violations))] {
 		_, err = fmt.Fprintln(out, " ", v)
 	}
@@ -67,6 +75,7 @@ const user = "claims"
 type run struct {
 	Options
 	fleet    *fleet.Fleet
+	later    *fleet.Fleet   // nil without a later version
 	proxy    *txproxy.Proxy // nil for SQLite
 	balancer *balancer.Balancer
 	base     string
@@ -102,7 +111,12 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	r.base = base
 	defer stop()
 	defer r.http.CloseIdleConnections()
-	defer func() { err = errors.Join(err, r.fleet.Close()) }()
+	defer func() {
+		err = errors.Join(err, r.fleet.Close())
+		if r.later != nil {
+			err = errors.Join(err, r.later.Close())
+		}
+	}()
 	if err := r.claim(ctx, secrets); err != nil {
 		return nil, err
 	}
@@ -144,8 +158,18 @@ func (r *run) prepare(ctx context.Context) (secrets []string, err error) {
 		}
 		secrets = append(secrets, made.Key)
 	}
-	r.fleet = &fleet.Fleet{Args: append(append([]string{}, r.Hub...), "--addr", "127.0.0.1:0"), Dir: r.Dir, Env: env}
-	return secrets, nil
+	if r.fleet, err = r.newFleet(r.Hub, "hubs", env); err != nil || r.Later == nil || r.Project != "" {
+		return secrets, err
+	}
+	r.later, err = r.newFleet(r.Later, "later", env)
+	return secrets, err
+}
+
+// newFleet makes a fleet of one version, whose output is in a directory of its own.
+func (r *run) newFleet(args []string, name string, env []string) (*fleet.Fleet, error) {
+	dir := filepath.Join(r.Dir, name)
+	return &fleet.Fleet{Args: append(slices.Clone(args), "--addr", "127.0.0.1:0"), Dir: dir, Env: env},
+		os.MkdirAll(filepath.Join(dir, "beside"), 0o700)
 }
 
 // name returns the program of a claimer.
@@ -160,7 +184,7 @@ func (r *run) claim(ctx context.Context, secrets []string) error {
 		live = make([]*fleet.Hub, 2)
 	}
 	for i := range live {
-		if err := r.start(ctx, &live[i]); err != nil {
+		if err := r.start(ctx, r.fleet, &live[i]); err != nil {
 			return err
 		}
 	}
@@ -190,41 +214,4 @@ func (r *run) claim(ctx context.Context, secrets []string) error {
 		return err
 	}
 	return r.left(ctx, secrets[0])
-}
-
-// start starts a hub and adds it to the balancer.
-func (r *run) start(ctx context.Context, h **fleet.Hub) (err error) {
-	if *h, err = r.fleet.Start(ctx); err != nil {
-		return err
-	}
-	return r.balancer.Add((*h).Name, (*h).URL)
-}
-
-// kill kills hubs at even distances of patterns and starts others, until all claimers are done.
-func (r *run) kill(ctx context.Context, live []*fleet.Hub, done <-chan struct{}) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	all := int64(r.Claimers * r.Globs)
-	for n := 1; n <= r.Kills; {
-		select {
-		case <-tick.C:
-		case <-done:
-			return nil
-		}
-		if r.tried.Load() < all*int64(n)/int64(r.Kills+1) {
-			continue
-		}
-		h := &live[n%len(live)]
-		n++
-		fmt.Fprintf(r.Notes, "files on %s: %s gets SIGKILL\n", r.report.Store, (*h).Name)
-		(*h).Kill()
-		<-(*h).Exited()
-		r.balancer.Remove((*h).Name)
-		r.report.Kills++
-		if err := r.start(ctx, h); err != nil {
-			return err
-		}
-	}
-	<-done
-	return nil
 }

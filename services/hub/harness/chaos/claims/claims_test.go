@@ -3,10 +3,13 @@ package claims
 import (
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"parley.internal/services/hub/harness/hubtest"
+	"parley.internal/services/hub/harness/program"
 	"parley.internal/shared/store/emulator"
 )
 
@@ -25,12 +28,17 @@ func short(t *testing.T, store string) Options {
 
 func TestNoFileHasTwoHoldersWhileHubsAreKilled(t *testing.T) {
 	t.Parallel()
-	binary := hubtest.Build(t)
+	binary, later := hubtest.Build(t), filepath.Join(t.TempDir(), "parley")
+	hubtest.Must(t, program.BuildLater(t.Context(), later))
 	for _, store := range []string{"sqlite", "firestore"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			o := short(t, store)
-			o.Hub = []string{binary, "serve"}
+			o.Hub, o.Asleep = []string{binary, "serve"}, time.Second
+			beside := 0
+			if store == "sqlite" {
+				o.Later, beside = []string{later, "serve"}, o.Kills
+			}
 			report, err := Run(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -40,7 +48,7 @@ func TestNoFileHasTwoHoldersWhileHubsAreKilled(t *testing.T) {
 				t.Errorf("%d violations", len(report.Violations))
 			}
 			// A run in which nothing was held, refused or killed would have no violations either.
-			if report.Claims < 20 || report.Refused == 0 || report.Kills != 3 {
+			if report.Claims < 20 || report.Refused == 0 || report.Kills != 3 || report.Sleeps != 1 || report.Beside != beside {
 				t.Errorf("got %+v", report)
 			}
 		})

@@ -6,5 +6,7 @@
 // means; so whatever the witness finds is a violation. Every claim has an idempotency key, and a claim whose outcome
 // stays unknown is released.
 //
-// SQLite has one hub at a time, since a second one cannot open the file; over Firestore two hubs serve the same claimers.
+// SQLite has one hub at a time, since a second one cannot open the file: two versions of the program that keep other
+// indexes take turns, and each is refused while the other runs. Over Firestore two hubs serve the same claimers. A hub
+// sleeps in the middle, for longer than a minute in make chaos, and finds that its clock has jumped.
 package claims

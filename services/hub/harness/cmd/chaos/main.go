@@ -4,7 +4,7 @@
 // behind a load balancer. Every few seconds one of them is killed and another started, while agents create, claim and
 // complete tasks, write to each other, ask their human, work in teams and post to campfires. In the end the store is
 // compared with the answers that they got. Then claimers reserve files on each of the stores, on hubs that are killed,
-// and no file may have two holders.
+// and no file may have two holders; on the embedded store two versions of the program take turns.
 //
 // The latencies are those of the emulator, which is slow under contention, and of the machine. They show that work went
 // on, and tell nothing about Firestore.
@@ -43,6 +43,8 @@ func main() {
 	flag.IntVar(&c.claimers, "claimers", 16, "the number of claimers of files")
 	flag.IntVar(&c.globs, "globs", 1000, "the number of patterns that each of them claims, 0 for none")
 	flag.IntVar(&c.kills, "claim-kills", 20, "the number of hubs that are killed meanwhile, on each of the stores")
+	flag.DurationVar(&c.asleep, "asleep", 70*time.Second,
+		"the time for which a hub sleeps while files are claimed, once on each of the stores")
 	hub := flag.String("hub", "", "the path of a hub's program (default: build it)")
 	keep := flag.Bool("keep", false, "keep the hubs' logs even if there are no violations")
 	flag.Parse()
