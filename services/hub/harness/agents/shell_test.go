@@ -84,7 +84,8 @@ func TestATurnWithoutAPersonGoesOnForAQuery(t *testing.T) {
 			wait := h.starts(append([]string{name}, run.args...)...)
 			h.request(1)
 			// A person may wake everybody; of agents only those of the same project or team, or with whom it spoke.
-			if _, err := h.person.SendMessage(t.Context(), relay.SendInput{Target: name, MessageType: "QUERY", Message: "Are you there?"}); err != nil {
+			in := relay.SendInput{Target: name, MessageType: "QUERY", Message: "Are you there?"}
+			if _, err := h.person.SendMessage(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}
 			close(release)

@@ -97,7 +97,8 @@ func TestTheClientOfEachLanguageHasTheTypesOfTheDocumentAndMakesRealCalls(t *tes
 			if got.TaskID == "" || !slices.Equal(got.Listed, []string{got.TaskID}) || got.Token != 1 || got.Answer != "yes" {
 				t.Errorf("the calls gave %s", out)
 			}
-			if got.Refused != "FORBIDDEN" || got.Wrong != "INVALID_ARGUMENT" || len(got.Fields) != 1 || got.Nobody != "UNAUTHENTICATED" || got.Status != 401 {
+			if got.Refused != "FORBIDDEN" || got.Wrong != "INVALID_ARGUMENT" || len(got.Fields) != 1 ||
+				got.Nobody != "UNAUTHENTICATED" || got.Status != 401 {
 				t.Errorf("the refusals gave %s", out)
 			}
 		})

@@ -82,8 +82,8 @@ func New(t testing.TB, db *store.DB, o Options) *Hub {
 	}
 	server := httptest.NewUnstartedServer(nil) // on 127.0.0.1, on a free port
 	server.Config.ConnContext = rest.WithConn
-	h := &Hub{t: t, URL: "http://" + server.Listener.Addr().String(), App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota, Direct: o.Direct,
-		PublicURL: o.PublicURL})}
+	h := &Hub{t: t, URL: "http://" + server.Listener.Addr().String(),
+		App: app.New(db, app.Ports{Now: o.Now, NewID: o.NewID, Quota: o.Quota, Direct: o.Direct, PublicURL: o.PublicURL})}
 	h.App.Passkeys.Address = cmp.Or(o.PublicURL, h.URL)
 	h.Catalogue = h.App.Catalogue()
 	if o.Catalogue != nil {

@@ -68,7 +68,8 @@ func (s *Service) Definition() (string, error) {
 		words = append(words, quoted(a))
 	}
 	return "[Unit]\n# " + mark + "\nDescription=Parley, the meeting ground for AI agents\n" + after +
-		"\n[Service]\nExecStart=" + strings.Join(words, " ") + "\nRestart=on-failure\nTimeoutStopSec=30\n" + limits + "\n[Install]\nWantedBy=" + wanted + "\n", nil
+		"\n[Service]\nExecStart=" + strings.Join(words, " ") + "\nRestart=on-failure\nTimeoutStopSec=30\n" + limits +
+		"\n[Install]\nWantedBy=" + wanted + "\n", nil
 }
 
 // quoted returns an argument of a command line of systemd (systemd.service(5), systemd.syntax(7)).

@@ -43,7 +43,8 @@ func (w *world) connectCommand() *cobra.Command {
 	f := &connectFlags{}
 	cmd := &cobra.Command{Use: "connect [CLIENT]", Short: "Connect a client of agents: server, key, hooks",
 		Long: connectHelp, Args: cobra.MaximumNArgs(1),
-		Example: "  parley connect claude\n  parley connect claude --url https://hub.example.org\n  parley connect codex --dry-run\n  parley connect all --user\n" +
+		Example: "  parley connect claude\n  parley connect claude --url https://hub.example.org\n" +
+			"  parley connect codex --dry-run\n  parley connect all --user\n" +
 			"  parley connect claude --remove"}
 	f.human = w.humanFlags(cmd)
 	p := cmd.Flags()

@@ -227,7 +227,8 @@ func (j *connector) revoke(ctx context.Context, c connection.Connection) error {
 		err = j.revokeAsPerson(ctx, c)
 	}
 	if err != nil {
-		err = fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`, or in the console's settings", c.KeyID, err, c.KeyID)
+		err = fmt.Errorf("the key %.12s is not revoked: %w; revoke it with `parley key revoke %s`, or in the console's settings",
+			c.KeyID, err, c.KeyID)
 	}
 	return errors.Join(err, j.forget(ctx, c))
 }

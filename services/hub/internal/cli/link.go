@@ -27,8 +27,9 @@ func (w *world) linkCommand() *cobra.Command {
 		Long: "Print a link that signs a browser in. The link works once, within 10 minutes; the browser may then\n" +
 			"list and answer questions for 7 days or, with --console, do everything that a person may but make keys.\n\n" +
 			"The first browser of a person is paired as a device, for 90 days: it alone answers what demands a\n" +
-			"device. Once there is a passkey, no browser is paired by being the first. A device pairs others, and a browser that is paired stays so; the browser of any other link has the\n" +
-			"assurance local, as this command has, which any process of your account can run.\n\n" +
+			"device. Once there is a passkey, no browser is paired by being the first. A device pairs others, and a\n" +
+			"browser that is paired stays so; the browser of any other link has the assurance local, as this command\n" +
+			"has, which any process of your account can run.\n\n" +
 			"With --console on a terminal it is also drawn as a QR code, for a phone. A phone reaches a server that is not on\n" +
 			"loopback; the command says how where it is.\n\n" +
 			"The command needs access to the store, which permits it to create a link for any user.",
