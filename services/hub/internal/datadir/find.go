@@ -89,6 +89,9 @@ func untracked(ctx context.Context, dir string) error {
 	if !inRepository(parent) {
 		return nil
 	}
+	if dir := bareAbove(parent); dir != "" {
+		return fmt.Errorf("%s has the files of a bare repository, by which git would be led astray", dir)
+	}
 	ctx, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
 	files, err := gitcall.Call{Dir: parent}.Command(ctx, "ls-files", "--cached", "-z", "--",
@@ -100,6 +103,26 @@ func untracked(ctx context.Context, dir string) error {
 		return errors.New("git tracks it")
 	}
 	return nil
+}
+
+// bareAbove returns the directory between dir and the root of its repository that git before 2.38 takes for a bare repository,
+// if there is one: a commit can hold such a directory, with settings of its own.
+func bareAbove(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return ""
+		}
+		there := 0
+		for _, name := range []string{"HEAD", "objects", "refs"} {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+				there++
+			}
+		}
+		if there == 3 {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 func inRepository(dir string) bool {

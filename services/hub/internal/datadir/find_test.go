@@ -97,6 +97,15 @@ func TestTheNearestTrustedDirectoryIsTakenElseThatAtHome(t *testing.T) {
 			f.git("add", ".Parley/keys.env")
 			f.data(f.clone, 0o700)
 		}, func(f tree) string { return f.home }, []string{"git tracks it"}},
+		"one in a bare repository that a repository brought": {func(f tree) {
+			f.git("init", "-q")
+			f.do(os.MkdirAll(filepath.Join(f.clone, "refs"), 0o700))
+			f.do(os.MkdirAll(filepath.Join(f.clone, "objects"), 0o700))
+			f.do(os.WriteFile(filepath.Join(f.clone, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+			f.do(os.WriteFile(filepath.Join(f.clone, "config"), []byte("[core]\n\tbare = false\n\tworktree = .\n"), 0o600))
+			f.do(os.Rename(filepath.Join(f.clone, ".git"), filepath.Join(filepath.Dir(f.clone), ".git")))
+			f.data(f.clone, 0o700)
+		}, func(f tree) string { return f.home }, []string{"has the files of a bare repository"}},
 		"one in a repository that git cannot read": {func(f tree) {
 			f.do(os.WriteFile(filepath.Join(f.clone, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
 			f.data(f.clone, 0o700)

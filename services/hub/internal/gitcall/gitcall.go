@@ -42,7 +42,8 @@ func Env(environ []string) []string {
 
 // Command returns a command of git with arguments.
 func (c Call) Command(ctx context.Context, args ...string) *exec.Cmd {
-	line := []string{"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "log.showSignature=false"}
+	// A directory with the files of a bare repository, which a commit can hold, is no repository.
+	line := []string{"-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "log.showSignature=false"}
 	if !c.Hooks {
 		line = append(line, "-c", "core.hooksPath="+os.DevNull)
 	}
