@@ -88,11 +88,16 @@ func (s *Service) Ask(ctx context.Context, c identity.Caller, in AskInput) (AskO
 	if err != nil || in.WaitMs == 0 {
 		return out, err
 	}
-	out.Answer, err = s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: in.WaitMs})
-	if err == nil && out.Status == Answered && t.AnswerBox != "" {
-		err = s.told(ctx, c, out.QuestionID)
+	// The question is asked: it is pending for a caller that cannot wait, who would ask again after a fault. An asker whose
+	// answer could not be noted as told is told it once more.
+	answer, err := s.Response(ctx, c, ResponseInput{QuestionID: out.QuestionID, WaitMs: in.WaitMs})
+	if err == nil {
+		out.Answer = answer
 	}
-	return out, err
+	if out.Status == Answered && t.AnswerBox != "" {
+		_ = s.told(ctx, c, out.QuestionID)
+	}
+	return out, nil
 }
 
 // demanded returns the assurance that an answer needs. Only [identity.Paired] costs a read.
