@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
@@ -17,13 +18,19 @@ const leaving = 5 * time.Second
 // soonest is the least time between two looks at a board that has not changed.
 const soonest = 10 * time.Millisecond
 
+// errGivenUp is the fault of a call that its caller has cancelled, and does not read.
+var errGivenUp = fault.New(fault.Unavailable, "the call was cancelled before its turn came; nothing was reserved")
+
 // wait gives the call a turn and waits for it. When the time is over without, the fault is that of a call that does not
-// wait, and the place is kept for as long again, at most [Grace]. A call that is given up leaves its place.
+// wait, and the place is kept for as long again, at most [Grace]. A call that is given up, or that cannot wait on, leaves
+// its place.
 func (s *Service) wait(
 	ctx context.Context, c identity.Caller, in ReserveInput, project string, q *request,
 ) (ReserveOutput, error) {
+	begun := time.Now()
 	out, err := s.inTurn(ctx, c, in, project, q)
-	if err == nil || ctx.Err() == nil {
+	over := time.Since(begun) >= time.Duration(in.WaitMs)*time.Millisecond
+	if err == nil || ctx.Err() == nil && !store.Ended(ctx) && (over || blocked(err)) {
 		return out, err
 	}
 	gone, end := context.WithTimeout(context.WithoutCancel(ctx), leaving)
@@ -43,8 +50,11 @@ func (s *Service) inTurn(
 	defer stop()
 	for {
 		ready, err := s.turn(timed, t, project, q)
-		if err != nil && timed.Err() == nil || ctx.Err() != nil {
+		switch {
+		case err != nil && timed.Err() == nil || ctx.Err() != nil:
 			return ReserveOutput{}, err
+		case store.Ended(ctx):
+			return ReserveOutput{}, errGivenUp
 		}
 		// Without a turn the time is over, or the server stops.
 		if out, err := s.attempt(ctx, c, in, project, q); !ready || !blocked(err) {

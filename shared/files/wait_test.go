@@ -138,20 +138,28 @@ func TestAWaitInVainKeepsItsPlaceForARepeatedCall(t *testing.T) {
 func TestACallThatIsGivenUpLeavesItsPlace(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		d.takes("alpha", "src/")
-		ctx, giveUp := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() {
-			_, err := d.Service.Reserve(ctx, beta,
-				ReserveInput{Project: app, Paths: []string{"src/"}, Mode: Exclusive, LeaseSeconds: 60, WaitMs: 50_000})
-			done <- err
-		}()
-		domaintest.Eventually(t, "it waits", func() bool { return len(d.board().Waiters) == 1 })
-		giveUp()
-		if err := <-done; err == nil {
-			t.Error("it succeeds")
-		}
-		if b := d.board(); len(b.Waiters) != 0 {
-			t.Errorf("there wait %+v", b.Waiters)
+		for name, begin := range map[string]func() (context.Context, func()){
+			"whose connection ends": func() (context.Context, func()) { return context.WithCancel(t.Context()) },
+			"that is cancelled": func() (context.Context, func()) {
+				end := make(chan struct{})
+				return store.WithEnd(t.Context(), end), func() { close(end) }
+			},
+		} {
+			ctx, giveUp := begin()
+			done := make(chan error)
+			go func() {
+				_, err := d.Service.Reserve(ctx, beta,
+					ReserveInput{Project: app, Paths: []string{"src/"}, Mode: Exclusive, LeaseSeconds: 60, WaitMs: 50_000})
+				done <- err
+			}()
+			domaintest.Eventually(t, "it waits", func() bool { return len(d.board().Waiters) == 1 })
+			giveUp()
+			if err := <-done; err == nil {
+				t.Errorf("a call %s succeeds", name)
+			}
+			if b := d.board(); len(b.Waiters) != 0 {
+				t.Errorf("after a call %s there wait %+v", name, b.Waiters)
+			}
 		}
 	})
 }
