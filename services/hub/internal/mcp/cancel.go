@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"encoding/json"
+	"maps"
 	"sync"
+	"time"
 
 	"parley.internal/shared/identity"
 )
@@ -12,7 +14,15 @@ import (
 type waiting struct {
 	mu    sync.Mutex
 	calls map[inFlight]map[chan struct{}]bool
+	// early are the cancellations that came before their calls, with their times.
+	early map[inFlight]time.Time
 }
+
+// A cancellation that overtook its call ends it when it comes, within overtaken. No more than maxEarly are kept.
+const (
+	overtaken = 2 * time.Second
+	maxEarly  = 1000
+)
 
 // inFlight names a request: the id of a caller's key, and the id of the request as [requestID] returns it.
 type inFlight struct{ user, key, id string }
@@ -25,6 +35,12 @@ func (w *waiting) add(c identity.Caller, id json.RawMessage) (end <-chan struct{
 	defer w.mu.Unlock()
 	if w.calls == nil {
 		w.calls = map[inFlight]map[chan struct{}]bool{}
+	}
+	if at, ok := w.early[name]; ok {
+		if delete(w.early, name); time.Since(at) < overtaken {
+			close(ch)
+			return ch, func() {}
+		}
 	}
 	if w.calls[name] == nil {
 		w.calls[name] = map[chan struct{}]bool{}
@@ -40,15 +56,32 @@ func (w *waiting) add(c identity.Caller, id json.RawMessage) (end <-chan struct{
 	}
 }
 
-// end ends the waits of a caller's calls with the id.
+// end ends the waits of a caller's calls with the id. If there is none, the call may be on its way.
 func (w *waiting) end(c identity.Caller, id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := inFlight{c.User, c.KeyID, id}
+	if len(w.calls[name]) == 0 {
+		w.keep(name)
+		return
+	}
 	for ch := range w.calls[name] {
 		close(ch)
 	}
 	delete(w.calls, name)
+}
+
+// keep keeps a cancellation that came before its call. The caller must hold the lock.
+func (w *waiting) keep(name inFlight) {
+	if w.early == nil {
+		w.early = map[inFlight]time.Time{}
+	}
+	if len(w.early) >= maxEarly {
+		maps.DeleteFunc(w.early, func(_ inFlight, at time.Time) bool { return time.Since(at) >= overtaken })
+	}
+	if len(w.early) < maxEarly {
+		w.early[name] = time.Now()
+	}
 }
 
 // requestIDOf returns the text that names a request's id: a number and a string of the same digits differ.

@@ -91,7 +91,8 @@ func (e *Endpoint) forward(c echo.Context, s Selection, m *message, in *call, bo
 	r.ContentLength = int64(len(body))
 	w := &writer{Response: c.Response(), id: m.id, call: in}
 	e.server(s).ServeHTTP(w, r)
-	if !in.result.Consumed() || w.failed == nil && rest.Delivered(c) {
+	// A call that was cancelled before its answer was written has one that nobody reads.
+	if !in.result.Consumed() || w.failed == nil && rest.Delivered(c) && !store.Ended(r.Context()) {
 		return nil
 	}
 	if err := in.result.Undelivered(r.Context()); err != nil {
