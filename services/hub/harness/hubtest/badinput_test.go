@@ -306,6 +306,26 @@ func TestABodyIsAtMostOneMebibyte(t *testing.T) {
 	}
 }
 
+// What a stranger sends takes none of the memory for large bodies.
+func TestABodyWithoutAKeyIsAtMost32Kibibytes(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, storetest.SQLite(t, app.Schema()))
+	big := `{"name":"` + strings.Repeat("x", 33<<10) + `"}`
+	for what, body := range map[string]io.Reader{
+		"with its length": strings.NewReader(big),
+		"in chunks":       io.MultiReader(strings.NewReader(big)),
+	} {
+		a, err := fx.hub.Try(t.Context(), "POST", "/v1/pairings", body)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if f := a.Fault(); a.Status != 413 || f.Code != "PAYLOAD_TOO_LARGE" || !strings.Contains(f.Message, "32 KiB") {
+			t.Errorf("%s: got %.300s, want 413", what, a)
+		}
+	}
+}
+
 func TestAMalformedMessageIsAProtocolError(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, storetest.SQLite(t, app.Schema()))

@@ -119,6 +119,9 @@ func (s *Server) onError(err error, c echo.Context) {
 		}
 	case http.StatusRequestEntityTooLarge:
 		e.Code, e.Message = "PAYLOAD_TOO_LARGE", "the body must be at most 1 MiB"
+		if errors.Is(err, errOpenBody) {
+			e.Message = "the body of a call that needs no key must be at most 32 KiB"
+		}
 	default:
 		e.Code, e.Message = fault.Internal.Code(), "internal error"
 		if he.Code < http.StatusInternalServerError {

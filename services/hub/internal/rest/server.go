@@ -28,6 +28,12 @@ import (
 	"parley.internal/shared/op"
 )
 
+// maxOpenBody is the size of the largest body of a call that needs no key, in bytes. It is below [bodies.Small]: a
+// stranger takes none of the memory for large bodies.
+const maxOpenBody = 32 << 10
+
+var errOpenBody = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
+
 // MaxBody is the size of the largest body of a request, in bytes.
 const MaxBody = 1 << 20
 
@@ -110,7 +116,15 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
+		if o.Open {
+			if err := small(c); err != nil {
+				return err
+			}
+		}
 		in, err := fold(c, o, route)
+		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+			err = errOpenBody
+		}
 		if err != nil {
 			return err
 		}
@@ -129,6 +143,16 @@ func (s *Server) handler(o *op.Op, route op.Compat) echo.HandlerFunc {
 		}
 		return s.answer(c, status, success{true, res.Data, meta}, res)
 	}
+}
+
+// small bounds the body of a request without a key.
+func small(c echo.Context) error {
+	r := c.Request()
+	if r.ContentLength > maxOpenBody {
+		return errOpenBody
+	}
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxOpenBody)
+	return nil
 }
 
 // call calls an operation as the holder of the request's key.
