@@ -65,6 +65,9 @@ type change struct {
 func apply[O any](
 	ctx context.Context, s *Service, c identity.Caller, ch change, event func(*store.Tx, *Fire) (O, error),
 ) (O, error) {
+	if !ch.readOnly {
+		ctx = store.InTurn(ctx, fires.Name+"/"+ch.fire) // each message changes the number in the fire
+	}
 	var refused error
 	out, err := idempotency.Update(ctx, s.DB.User(c.User), ch, ch.now,
 		func(ctx context.Context, tx *store.Tx) (out O, err error) {

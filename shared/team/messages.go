@@ -71,6 +71,9 @@ func (s *Service) Send(ctx context.Context, c identity.Caller, in SendInput) (Se
 		return SendOutput{}, err
 	}
 	now := s.Now()
+	if in.Type != broadcast { // each message changes the number of the last in its inbox
+		ctx = store.InTurn(ctx, inboxes.Name+"/"+memberID(in.TeamName, identity.Fold(in.Recipient)))
+	}
 	return idempotency.Update(ctx, s.DB.User(c.User), in, now, func(ctx context.Context, tx *store.Tx) (SendOutput, error) {
 		if in.Type == broadcast {
 			return s.broadcast(ctx, tx, c, in, now)
