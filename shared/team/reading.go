@@ -160,7 +160,8 @@ func (r *reading) read(ctx context.Context) (out InboxOutput, err error) {
 	return out, err
 }
 
-// look reads a page of the inbox, without messages that wait for their confirmation if only unread ones are wanted. own
+// look reads a page of the inbox, without messages that wait for their confirmation, or that the receipt confirms, if only
+// unread ones are wanted. own
 // reports whether the inbox is the caller's.
 func (r *reading) look(ctx context.Context, reader store.Reader) (
 	out InboxOutput, docs []store.Doc[storedMessage], own bool, err error) {
@@ -195,7 +196,8 @@ func (r *reading) look(ctx context.Context, reader store.Reader) (
 		}
 		out.NextCursor, q.Cursor = page.Next, page.Next
 		for _, m := range page.Docs {
-			if held := m.Value.Receipt != "" && now.Before(m.Value.HeldUntil); !held || !r.in.UnreadOnly {
+			held := m.Value.Receipt != "" && (now.Before(m.Value.HeldUntil) || m.Value.Receipt == r.in.Receipt)
+			if !held || !r.in.UnreadOnly {
 				docs = append(docs, m)
 				out.Messages = append(out.Messages, m.Value.Message)
 			}

@@ -42,6 +42,25 @@ func seen(out InboxOutput) string {
 	return strings.Join(texts, " ")
 }
 
+func TestAReadWithAReceiptHasTheMessagesBehindThoseThatItConfirms(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.mailed()
+		for _, pass := range []time.Duration{0, comeAgain + time.Second} {
+			first := w.unread(ReadInput{Confirm: true, Limit: 1})
+			w.Pass(pass)
+			if second := w.unread(ReadInput{Confirm: true, Receipt: first.Receipt, Limit: 1}); seen(first) != "one" || seen(second) != "two" {
+				t.Errorf("after %v: read %q, and then %q", pass, seen(first), seen(second))
+			}
+			w.unread(ReadInput{}) // what is held stays
+			w.Pass(comeAgain)
+			w.unread(ReadInput{})
+			for _, text := range []string{"one", "two"} {
+				w.send(alpha, SendInput{Type: "message", Recipient: "ann", Content: text, Summary: "s"})
+			}
+		}
+	})
+}
+
 func TestAReceiptConfirmsAReadOfAnInbox(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.mailed()
