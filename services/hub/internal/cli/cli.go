@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -119,10 +120,15 @@ type opened struct {
 	file   *sqlite.Driver
 }
 
-// waits lets the store hold as many waits as the server admits. Several of a call's waits may overlap for a moment.
+// waits lets the store hold as many waits as the server admits: a call waits for changes of up to three collections, and
+// its waits may overlap for a moment. Listeners cost streams over Firestore, of which a connection has 100, and nothing
+// in the embedded store.
 func waits(c *config.Config) store.Option {
-	const listeners, waiters = 80, 4096
-	return store.WaitLimits(listeners, max(waiters, 2*c.Waits))
+	listeners := math.MaxInt
+	if c.Store == "firestore" {
+		listeners = 80
+	}
+	return store.WaitLimits(listeners, max(4096, 4*c.Waits))
 }
 
 // open opens the store, whose calls over the network are traced. The caller has the data directory of an embedded one.
