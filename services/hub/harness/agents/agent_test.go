@@ -24,7 +24,7 @@ func TestAQueueIsServedInOneSessionAndItsUsageIsRecordedOnce(t *testing.T) {
 				return fakemodel.Step{Text: text, Usage: &fakemodel.Usage{In: 500, Out: 30}}
 			}
 			s.model.Add(say("The first is built."), say("The second is built."), say("The third is built."))
-			agent := s.serve(client, "--resume", "--max-tasks", "3")
+			agent := s.serve(client, "--max-tasks", "3")
 			first := s.done(s.create(dispatch.CreateInput{Title: "Build one", Instructions: "-- All of it.", Target: "worker",
 				ThreadID: "t"}))
 			if first.Status != task.Done || first.Result != "The first is built." || first.EndedBy != "worker" {

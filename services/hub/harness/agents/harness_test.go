@@ -176,6 +176,19 @@ func (s *stage) crew(args ...string) *running {
 	return s.run(key, append([]string{"runner", "--team", "crew", "--root", s.home.Work, "--state", s.state}, args...)...)
 }
 
+// assign makes a task of the team that waits in the inbox of a member that is not there yet.
+func (s *stage) assign(name, subject string) {
+	s.Helper()
+	lead := s.Hub.Client(s.Agent)
+	made, err := lead.TeamTaskCreate(s.Context(), team.CreateTaskInput{TeamName: "crew", Subject: subject, Description: subject})
+	if err == nil {
+		_, err = lead.TeamTaskUpdate(s.Context(), team.UpdateTaskInput{TeamName: "crew", TaskID: made.ID, Owner: &name})
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 // spawn asks for a member.
 func (s *stage) spawn(name, prompt string) {
 	s.Helper()

@@ -130,16 +130,19 @@ func (h *hooked) starts(args ...string) (wait func()) {
 // headless is the way to start a client without a person, and the name of its shell tool.
 type headless struct {
 	connect, args []string
-	shell         func(command string) fakemodel.Step
+	// claims are the arguments with which it may use Parley's tools.
+	claims []string
+	shell  func(command string) fakemodel.Step
 }
 
 // withoutAPerson are the clients that a test starts without a person.
 var withoutAPerson = map[string]headless{
-	"claude": {[]string{"--project"}, []string{"-p", "go", "--allowedTools", "Bash"}, func(command string) fakemodel.Step {
-		return fakemodel.Use("Bash", map[string]any{"command": command, "description": "work"})
-	}},
+	"claude": {[]string{"--project"}, []string{"-p", "go", "--allowedTools", "Bash"},
+		[]string{"-p", "go", "--allowedTools", "mcp__parley"}, func(command string) fakemodel.Step {
+			return fakemodel.Use("Bash", map[string]any{"command": command, "description": "work"})
+		}},
 	"codex": {[]string{"--project", "--trust"}, []string{"exec", "--dangerously-bypass-approvals-and-sandbox", "go"},
-		func(command string) fakemodel.Step {
+		[]string{"exec", "--dangerously-bypass-approvals-and-sandbox", "go"}, func(command string) fakemodel.Step {
 			return fakemodel.Use("exec_command", map[string]any{"cmd": command, "yield_time_ms": 30000})
 		}},
 }

@@ -31,10 +31,11 @@ func TestARunnersMemberWorksOnItsPromptWithAKeyOfItsOwn(t *testing.T) {
 				args = nil // it is the default
 			}
 			runner := s.crew(args...)
+			s.assign("builder", "Use the schema of branch v2")
 			s.spawn("builder", "-- Build the importer.")
-			first := s.reads("-- Build the importer.", `You are "builder", a member of the team "crew"`)
+			first := s.reads("-- Build the importer.", `You are "builder", a member of the team "crew"`, "Use the schema of branch v2")
 			if first.Number != 1 {
-				t.Errorf("the prompt is in request %d, want the first", first.Number)
+				t.Errorf("the prompt and the mail are in request %d, want the first", first.Number)
 			}
 			s.reads("in branch importer", `"status":"done"`)
 			if s.reads(`"from":"team-lead"`, "-- Build the importer."); s.process().State != team.Running {

@@ -138,25 +138,38 @@ func TestThreeSessionsOfOneConnectionGetTheirOwnMail(t *testing.T) {
 	}
 }
 
-func TestAThousandCallsLeaveOneDaemonThatEndsWithTheLastSession(t *testing.T) {
+func TestTenThousandCallsLeaveOneDaemonThatEndsWithTheLastSession(t *testing.T) {
 	t.Parallel()
+	const sessions, calls = 10, 1000
 	hub := hubtest.New(t, storetest.SQLite(t, app.Schema()), hubtest.Options{})
 	m := machine(t, hub, "claude", hub.Agent(user, "claude"))
-	hook(t, m, "t1", "SessionStart", nil)
+	for i := range sessions {
+		hook(t, m, fmt.Sprint("t", i), "SessionStart", nil)
+	}
 	info, err := connectd.Status(t.Context(), m.Getenv)
 	if err != nil {
 		t.Fatalf("the first hook starts no daemon: %v", err)
 	}
-	for i := range 1000 {
-		event := []string{"UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"}[i%4]
-		if got := hook(t, m, "t1", event, bash); got.Out != "" || got.Code != 0 {
-			t.Fatalf("%s: %+v", event, got)
+	t.Run("calls", func(t *testing.T) {
+		for i := range sessions {
+			thread := fmt.Sprint("t", i)
+			t.Run(thread, func(t *testing.T) {
+				t.Parallel()
+				for n := range calls {
+					event := []string{"UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"}[n%4]
+					if got := hook(t, m, thread, event, bash); got.Out != "" || got.Code != 0 {
+						t.Fatalf("%s: %+v", event, got)
+					}
+				}
+			})
 		}
-	}
-	if now, err := connectd.Status(t.Context(), m.Getenv); err != nil || now.PID != info.PID || len(now.Sessions) != 1 {
+	})
+	if now, err := connectd.Status(t.Context(), m.Getenv); err != nil || now.PID != info.PID || len(now.Sessions) != sessions {
 		t.Errorf("the daemon is now %+v, %v; it was %d", now, err, info.PID)
 	}
-	hook(t, m, "t1", "SessionEnd", nil)
+	for i := range sessions {
+		hook(t, m, fmt.Sprint("t", i), "SessionEnd", nil)
+	}
 	hooktest.Eventually(t, "the daemon has not ended", func() bool {
 		_, err := connectd.Status(t.Context(), m.Getenv)
 		return errors.Is(err, connectd.ErrNone) && !local.Alive(info.PID, "")

@@ -23,13 +23,13 @@ type agentFlags struct {
 	program, dir, model, project string
 	turns, tasks                 int
 	budget                       float64
-	resume                       bool
+	resume                       resumption
 	lease                        time.Duration
 }
 
 func (w *world) agentCommand() *cobra.Command {
 	var f agentFlags
-	cmd := &cobra.Command{Use: "agent", Short: "Serve a program's queue with an agent of this machine", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "agent", Short: "Serve a program's queue with an agent of this machine",
 		Long: "Serve a program's queue: claim the next task, run Claude Code or Codex on it without a terminal, keep\n" +
 			"the claim while it works, and complete the task with its last words, its tokens and its dollars, or\n" +
 			"fail it. Then comes the next task; where there is none, it waits.\n\n" +
@@ -60,8 +60,7 @@ func (w *world) agentCommand() *cobra.Command {
 	fl.StringVar(&f.project, "project", "", "serve the tasks of this project only")
 	fl.IntVar(&f.turns, "max-turns", 0, "turns for one task, after which it fails (claude)")
 	fl.Float64Var(&f.budget, "budget", 0, "dollars for one task, after which it fails (claude)")
-	fl.BoolVar(&f.resume, "resume", false,
-		"go on with the client's session of the last task that had the same threadId")
+	addResume(cmd, &f.resume)
 	fl.IntVar(&f.tasks, "max-tasks", 0, "end after this many tasks; 0 means never")
 	fl.DurationVar(&f.lease, "lease", 5*time.Minute, "time after which the task of a worker that was killed goes back")
 	fl.Lookup("key-env").Usage = "the variable that holds a key of the program or a human's key; by default PARLEY_KEY, else " +
@@ -122,7 +121,7 @@ func (w *world) runAgent(ctx context.Context, f agentFlags, connect func() (*hum
 	defer func() { err = errors.Join(err, with.leave()) }()
 	served := &worker.Worker{Server: with.calls, Keys: with.keys, Journal: kept, Command: command, Program: f.program,
 		Key: with.key, Grant: with.grant, URL: owner.Base(), Dir: dir, Project: f.project, Model: f.model,
-		Limits: worker.Limits{Turns: f.turns, Dollars: f.budget}, Resume: f.resume, Tasks: f.tasks,
+		Limits: worker.Limits{Turns: f.turns, Dollars: f.budget}, Resume: f.resume.Resumption, Tasks: f.tasks,
 		Env: os.Environ(), Child: []string{self, runnerChild}, Times: worker.Times{Lease: f.lease, Grace: f.grace},
 		Log: slog.New(slog.NewTextHandler(w.err, nil)), Now: time.Now}
 	return served.Run(ctx)

@@ -157,6 +157,8 @@ func TestAWrongAgentCommandLineIsRefused(t *testing.T) {
 		"--grace must be more than 0, not -1s":                  with("--grace", "-1s"),
 		"must not be negative":                                  with("--max-tasks", "-1"),
 		`"a b" is not the name of a program`:                    with("--program", "a b"),
+		"the values are thread, all and none":                   with("--resume=some"),
+		"write it in one word: --resume=all":                    with("--resume", "all"),
 		`speaks for "alpha", not for "worker"; unset`:           with("--program", "worker"),
 		"--max-turns and --budget are for claude":               with("--budget", "1"),
 		"--command is for the client command, not claude":       with("--client", "claude"),

@@ -175,28 +175,30 @@ func (b *builder) mail(out wire.HookOutput) {
 	for _, i := range items {
 		heads += len(i.head) + 1
 	}
-	room := b.left - heads
-	if len(items) > 0 {
-		b.force(fenceTop)
-	}
-	for n, i := range items {
-		before := len(b.lines)
-		b.force(i.head)
-		used := b.quote(i.text, room/(len(items)-n), i.cut)
-		room -= used
-		if len(b.lines) == before+1 {
-			b.lines[before] += " [not shown; get_messages with includeDelivered has it]"
-		}
-	}
-	if len(items) > 0 {
-		b.force(fenceEnd)
-	}
+	b.fenced(items, b.left-heads, " [not shown; get_messages with includeDelivered has it]")
 	if slices.ContainsFunc(out.Mail, wantsAck) {
 		b.force(acknowledge)
 	}
 	if out.More > 0 {
 		b.force(fmt.Sprintf("Parley: %d more wait: read them with get_messages and get_response.", out.More))
 	}
+}
+
+// fenced adds all items between the marks. Their texts share room bytes, and hidden is told of one that has none.
+func (b *builder) fenced(items []item, room int, hidden string) {
+	if len(items) == 0 {
+		return
+	}
+	b.force(fenceTop)
+	for n, i := range items {
+		before := len(b.lines)
+		b.force(i.head)
+		room -= b.quote(i.text, room/(len(items)-n), i.cut)
+		if len(b.lines) == before+1 {
+			b.lines[before] += hidden
+		}
+	}
+	b.force(fenceEnd)
 }
 
 // force adds a line even where it passes the limit.

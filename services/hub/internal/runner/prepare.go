@@ -41,7 +41,7 @@ func (r *Runner) prepare(c *child, p team.Process, key string) (launch.Job, erro
 	if err != nil {
 		return launch.Job{}, err
 	}
-	w := launcher.Work{Prompt: prompt + r.postscript(p), Private: private, URL: launcher.Endpoint(r.URL, toolsets),
+	w := launcher.Work{Prompt: prompt + r.postscript(p) + r.mail(c, key, prompt), Private: private, URL: launcher.Endpoint(r.URL, toolsets),
 		KeyVariable: r.Command.keyVariable(), Model: p.Model, Plan: p.PlanModeRequired, Options: r.Command.Options}
 	job.Env = append(job.Env, "PARLEY_URL="+r.URL)
 	if !r.Command.Attach {
@@ -85,17 +85,26 @@ func (r *Runner) commandLine(c *child, p team.Process, key, dir string) ([]strin
 	return append([]string{r.Command.Args.Name()}, args...), err
 }
 
-// prompt reads the member's prompt with the member's key. It retries until the server answers or the process has to end.
-func (r *Runner) prompt(c *child, key string) (string, error) {
+// prompt reads the member's prompt with the member's key.
+func (r *Runner) prompt(c *child, key string) (text string, err error) {
+	err = r.ask(c, func() (err error) {
+		text, err = r.Server.Prompt(r.reports, c.rec.Name, key)
+		return err
+	})
+	return text, err
+}
+
+// ask repeats a call for a start until the server answers it for good or the process has to end.
+func (r *Runner) ask(c *child, call func() error) error {
 	wait := hub.Backoff{Unit: r.Times.Unit}
 	for {
-		text, err := r.Server.Prompt(r.reports, c.rec.Name, key)
+		err := call()
 		if err == nil || !hub.Passing(err) {
-			return text, err
+			return err
 		}
 		hub.Sleep(c.wanted, r.retryDelay(&wait, err), nil)
 		if err := context.Cause(c.wanted); err != nil {
-			return "", err
+			return err
 		}
 	}
 }

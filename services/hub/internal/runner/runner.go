@@ -21,6 +21,7 @@ type Server interface {
 	Claim(ctx context.Context, processID string) (team.ClaimOutput, error)
 	Report(ctx context.Context, processID string, r team.ReportInput) (team.Process, error)
 	Prompt(ctx context.Context, member, key string) (string, error)
+	Unread(ctx context.Context, member, key string) (mail []team.Message, more bool, err error)
 }
 
 // Times are the intervals and timeouts of a runner. A zero value means the default.

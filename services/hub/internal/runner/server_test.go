@@ -7,8 +7,10 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +54,13 @@ type server struct {
 	// key is the key that claims give, or else that of [memberKey]; keyless servers give none.
 	key     string
 	keyless bool
+	// mail are the unread messages of each member, and peeked the bodies of the calls that read them.
+	mail   []team.Message
+	peeked []string
 }
+
+// ofMembers matches the paths that a runner calls with a member's key.
+var ofMembers = regexp.MustCompile(`^/v1/teams/` + theTeam + `(/inboxes/.*)?$`)
 
 // memberKey returns the key of the member with a process.
 func memberKey(id string) string {
@@ -68,6 +76,7 @@ func newServer(t *testing.T) *server {
 	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/processes/{id}/claim", s.claim)
 	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/processes/{id}/report", s.report)
 	s.mux.HandleFunc("GET /v1/teams/"+theTeam, s.config)
+	s.mux.HandleFunc("POST /v1/teams/"+theTeam+"/inboxes/{name}/read", s.inbox)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		away, fault, deleted := s.away, s.fault, s.deleted
@@ -76,7 +85,7 @@ func newServer(t *testing.T) *server {
 		case away:
 			hangUp(w)
 		case fault != nil && fault(w, r):
-		case r.URL.Path != "/v1/teams/"+theTeam && r.Header.Get("Authorization") != "Bearer "+theKey:
+		case !ofMembers.MatchString(r.URL.Path) && r.Header.Get("Authorization") != "Bearer "+theKey:
 			refuse(w, 401, "UNAUTHENTICATED", "this key is not known: "+strings.TrimPrefix(
 				r.Header.Get("Authorization"), "Bearer "))
 		case deleted:
@@ -108,6 +117,21 @@ func (s *server) config(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, out)
+}
+
+// inbox answers a member with its mail.
+func (s *server) inbox(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // the test compares it
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, p := range s.processes {
+		if r.Header.Get("Authorization") == "Bearer "+memberKey(id) && p.Name == r.PathValue("name") {
+			s.peeked = append(s.peeked, string(body))
+			reply(w, team.InboxOutput{Messages: append([]team.Message{}, s.mail...)})
+			return
+		}
+	}
+	refuse(w, 403, "FORBIDDEN", "this key may not read it: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 }
 
 func hangUp(w http.ResponseWriter) {

@@ -66,12 +66,7 @@ func (t *Team) Report(ctx context.Context, processID string, r team.ReportInput)
 func (t *Team) Prompt(ctx context.Context, member, key string) (string, error) {
 	out, err := t.withoutRetry().With(client.WithKey(key)).TeamReadConfig(ctx, team.NameInput{TeamName: t.Name})
 	if err != nil {
-		var e *client.Error
-		if errors.As(err, &e) {
-			err = &Fault{"the member's prompt cannot be read: " + printable.EscapeLine(
-				strings.ReplaceAll(e.Fault.Message, key, "…")), e}
-		}
-		return "", err
+		return "", unreadable("prompt", key, err)
 	}
 	for _, m := range out.Members {
 		if m.Name == member && m.Prompt != nil {
@@ -79,6 +74,28 @@ func (t *Team) Prompt(ctx context.Context, member, key string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the team %s has no prompt for %s any more", t.Name, member)
+}
+
+// maxUnread is the number of messages that Unread returns.
+const maxUnread = 50
+
+// Unread returns the first unread messages of a member's inbox, oldest first, and whether there are more. It reads them
+// with the member's own key, and leaves them unread.
+func (t *Team) Unread(ctx context.Context, member, key string) (mail []team.Message, more bool, err error) {
+	peek := false
+	out, err := t.withoutRetry().With(client.WithKey(key)).TeamReadInbox(ctx, team.ReadInput{TeamName: t.Name,
+		AgentName: member, UnreadOnly: true, MarkAsRead: &peek, Limit: maxUnread})
+	return out.Messages, out.NextCursor != "", unreadable("inbox", key, err)
+}
+
+// unreadable is the error of a call with a member's key, without the key.
+func unreadable(what, key string, err error) error {
+	var e *client.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &Fault{"the member's " + what + " cannot be read: " + printable.EscapeLine(
+		strings.ReplaceAll(e.Fault.Message, key, "…")), e}
 }
 
 // withoutRetry returns the client without retries. The runner retries itself, because a change of its processes must

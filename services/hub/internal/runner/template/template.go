@@ -246,9 +246,11 @@ func (g group) kept(v Values) bool {
 	return true
 }
 
+// fill returns the argument. One that begins with a dash is one whose text in the template does: neither a value nor what
+// is left without one begins an option.
 func (e element) fill(v Values) (string, error) {
 	var b strings.Builder
-	for _, p := range e.pieces {
+	for i, p := range e.pieces {
 		text := p.text
 		if p.name != "" {
 			text = v.get(p.name)
@@ -259,6 +261,9 @@ func (e element) fill(v Values) (string, error) {
 				return "", fmt.Errorf("the value of {%s}, %.80q, must not begin with -, "+
 					"because it could be taken for an option", p.name, text)
 			}
+		} else if i > 0 && b.Len() == 0 && strings.HasPrefix(text, "-") {
+			return "", fmt.Errorf("the value of {%s} is empty, and the argument without it must not begin with -, because it "+
+				"could be taken for an option; write it in a group, which is omitted without its values", e.pieces[0].name)
 		}
 		b.WriteString(text)
 	}

@@ -63,9 +63,11 @@ func TestEveryPlaceholderIsReplacedByItsValue(t *testing.T) {
 func TestAValueBecomesNoOption(t *testing.T) {
 	t.Parallel()
 	for text, v := range map[string]Values{
-		`["c","{name}"]`:         {Name: "-x"},
-		`["c","{color}{name}"]`:  {Name: "--yes"},
-		`["c",["-m","{model}"]]`: {Model: "-"},
+		`["c","{name}"]`:                     {Name: "-x"},
+		`["c","{color}{name}"]`:              {Name: "--yes"},
+		`["c",["-m","{model}"]]`:             {Model: "-"},
+		`["c","{name}-"]`:                    {},
+		`["c","{color}{name}--yes={model}"]`: {Model: "m"},
 	} {
 		if got, err := parse(t, text).Args(v); err == nil ||
 			!strings.Contains(err.Error(), "must not begin with -") {
@@ -76,8 +78,9 @@ func TestAValueBecomesNoOption(t *testing.T) {
 		!strings.Contains(err.Error(), "the value of {name} must not contain NUL") {
 		t.Error(err)
 	}
-	got, err := parse(t, `["c","--m={model}","x{name}"]`).Args(Values{Model: "-a", Name: "-b"})
-	if err != nil || !slices.Equal(got, []string{"--m=-a", "x-b"}) {
+	got, err := parse(t, `["c","--m={model}","x{name}","{team}-x",["{color}-"],"-{{"]`).Args(
+		Values{Model: "-a", Name: "-b", Team: "core"})
+	if err != nil || !slices.Equal(got, []string{"--m=-a", "x-b", "core-x", "-{"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -126,7 +126,7 @@ func (j *job) outcome(exit launch.Exit, stopped bool) (e ending, idle bool) {
 	o := c.Outcome(output)
 	e = ending{Session: o.Session, Sum: o.Sum, Used: o.Sum}
 	if o.Session != "" && o.Session == j.held.Session {
-		e.Used = o.Sum.Since(j.sessions.of(j.held.ThreadID).Sum)
+		e.Used = o.Sum.Since(j.sessions.of(j.held.Thread).Sum)
 	}
 	switch {
 	case o.Told && !o.Failed:
@@ -225,8 +225,8 @@ func (j *job) end(ctx context.Context, e ending) error {
 
 // tell tells the server how the task ended, and forgets the task then.
 func (j *job) tell(ctx context.Context, e ending) error {
-	if e.Session != "" {
-		if err := j.sessions.keep(j.held.ThreadID, session{ID: e.Session, Sum: e.Sum}); err != nil {
+	if e.Session != "" && j.held.Resumes {
+		if err := j.sessions.keep(j.held.Thread, session{ID: e.Session, Sum: e.Sum}); err != nil {
 			j.Log.Error("a session could not be kept", "task", j.held.TaskID, "error", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,27 +222,38 @@ func TestARefusedKeyEndsTheWorker(t *testing.T) {
 
 func TestASessionGoesOnWithItsThreadAndItsUsageIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	tasks := []dispatch.View{{ID: "a", ThreadID: "x"}, {ID: "b", ThreadID: "x"}, {ID: "c"}, {ID: "d", ThreadID: "x"}}
-	q := newQueue(tasks...)
-	// The sum of a session grows by 10 with each of its runs.
-	s := newSetup(t).plays("claude", `for a; do test "$p" = --resume && s=$a; p=$a; done; s=${s:-s-$PPID$$}; echo "$s" >> order
+	for mode, want := range map[worker.Resumption][]int{ // the task whose session each of the tasks goes on with
+		"": {0, 0, 2, 3, 0}, worker.ByThread: {0, 0, 2, 3, 0}, worker.OneForAll: {0, 0, 0, 0, 0}, worker.Anew: {0, 1, 2, 3, 4},
+	} {
+		t.Run("mode "+string(mode), func(t *testing.T) {
+			t.Parallel()
+			q := newQueue(dispatch.View{ID: "a", ThreadID: "x"}, dispatch.View{ID: "b", ThreadID: "x"}, dispatch.View{ID: "c"},
+				dispatch.View{ID: "d"}, dispatch.View{ID: "e", ThreadID: "x"})
+			// The sum of a session grows by 10 with each of its runs.
+			s := newSetup(t).plays("claude", `for a; do test "$p" = --resume && s=$a; p=$a; done; s=${s:-s-$PPID$$}; echo "$s" >> order
 n=$(grep -c -x -e "$s" order); echo '{"type":"result","result":"ok","session_id":"'$s'","total_cost_usd":'$n`+
-		`',"modelUsage":{"m":{"inputTokens":'$n'0}}}'`)
-	s.with = func(w *worker.Worker) { w.Resume = true }
-	for range 2 { // the second worker knows the sessions of the first
-		if log, err := s.work(t.Context(), q, 2); err != nil {
-			t.Fatal(err, log)
-		}
-	}
-	text, err := os.ReadFile(filepath.Join(s.dir, "order"))
-	got := strings.Fields(string(text))
-	if err != nil || len(got) != 4 || got[0] != got[1] || got[1] == got[2] || got[3] != got[0] {
-		t.Errorf("the sessions were %v, %v", got, err)
-	}
-	for _, done := range q.done {
-		if done.TokensIn != 10 || done.CostUSD != 1 || done.Outcome != task.Done {
-			t.Errorf("got %+v, want the usage of one run", done)
-		}
+				`',"modelUsage":{"m":{"inputTokens":'$n'0}}}'`)
+			s.with = func(w *worker.Worker) { w.Resume = mode }
+			for _, n := range []int{2, 3} { // the second worker knows the sessions of the first
+				if log, err := s.work(t.Context(), q, n); err != nil {
+					t.Fatal(err, log)
+				}
+			}
+			text, err := os.ReadFile(filepath.Join(s.dir, "order"))
+			sessions := strings.Fields(string(text))
+			var got []int
+			for _, one := range sessions {
+				got = append(got, slices.Index(sessions, one))
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("the sessions were %v, %v; want %v", got, err, want)
+			}
+			for _, done := range q.done {
+				if done.TokensIn != 10 || done.CostUSD != 1 || done.Outcome != task.Done {
+					t.Errorf("got %+v, want the usage of one run", done)
+				}
+			}
+		})
 	}
 }
 
@@ -250,7 +262,7 @@ func TestASessionThatIsGoneIsForgotten(t *testing.T) {
 	q := newQueue(dispatch.View{ID: "a"}, dispatch.View{ID: "b"}, dispatch.View{ID: "b"})
 	s := newSetup(t).plays("claude", `case "$*" in *--resume*) echo "No conversation found" >&2; exit 1;; esac; `+
 		answers("ok", "s-1", 5, 0))
-	s.with = func(w *worker.Worker) { w.Resume = true }
+	s.with = func(w *worker.Worker) { w.Resume = worker.OneForAll }
 	if log, err := s.work(t.Context(), q, 2); err != nil {
 		t.Fatal(err, log)
 	}

@@ -11,6 +11,30 @@ import (
 	"parley.internal/services/hub/internal/runner/launcher"
 )
 
+// Resumption says which session of the client a task goes on with.
+type Resumption string
+
+const (
+	// ByThread continues the session of the last task with the same threadId. A task without one begins a session.
+	ByThread Resumption = "thread"
+	// OneForAll continues the session of the last task, whatever their threads.
+	OneForAll Resumption = "all"
+	// Anew continues none, and keeps none.
+	Anew Resumption = "none"
+)
+
+// thread returns the thread whose session a task with a threadId goes on with. It is not ok where the task begins a session
+// that no other goes on with.
+func (r Resumption) thread(id string) (thread string, ok bool) {
+	switch r {
+	case OneForAll:
+		return "", true
+	case Anew:
+		return "", false
+	}
+	return id, id != ""
+}
+
 // maxSessions is the number of threads whose sessions are kept.
 const maxSessions = 500
 
@@ -21,8 +45,8 @@ type session struct {
 	Sum    launcher.Usage `json:"sum"`
 }
 
-// sessions are the clients' sessions by the threadId of their tasks, the latest used last. Tasks without one share the
-// empty thread.
+// sessions are the clients' sessions by the threadId of their tasks, the latest used last. The empty thread is that of all
+// tasks.
 type sessions struct {
 	file string
 	all  []session

@@ -19,8 +19,10 @@ import (
 type held struct {
 	TaskID     string `json:"taskId"`
 	ClaimToken int64  `json:"claimToken"`
-	ThreadID   string `json:"threadId,omitempty"`
-	KeyID      string `json:"keyId,omitempty"`
+	// Thread is that whose session the task goes on with, if it Resumes.
+	Thread  string `json:"threadId,omitempty"`
+	Resumes bool   `json:"resumes,omitempty"`
+	KeyID   string `json:"keyId,omitempty"`
 	// Session is the client's session that the task continues.
 	Session string `json:"session,omitempty"`
 }
@@ -50,9 +52,9 @@ func (j *job) put() error {
 // run runs the client on a claimed task and ends the task. An errIdle says that the client could not begin.
 func (w *Worker) run(ctx context.Context, t dispatch.View, token int64) error {
 	j := &job{Worker: w, rec: journal.Record{ProcessID: t.ID, Name: w.Program}, lost: make(chan struct{}),
-		held: held{TaskID: t.ID, ClaimToken: token, ThreadID: t.ThreadID}}
-	if w.Resume {
-		j.held.Session = w.sessions.of(t.ThreadID).ID
+		held: held{TaskID: t.ID, ClaimToken: token}}
+	if j.held.Thread, j.held.Resumes = w.Resume.thread(t.ThreadID); j.held.Resumes {
+		j.held.Session = w.sessions.of(j.held.Thread).ID
 	}
 	if err := j.put(); err != nil {
 		return errors.Join(err, j.giveBack(context.WithoutCancel(ctx), "its worker could not write its journal"))
@@ -72,7 +74,7 @@ func (w *Worker) run(ctx context.Context, t dispatch.View, token int64) error {
 	err = j.finish(ctx, proc)
 	if cannot := (errIdle{}); errors.As(err, &cannot) && j.held.Session != "" && ctx.Err() == nil {
 		// The session may be gone. It is forgotten, so that the task begins another when it is claimed again.
-		return errors.Join(w.sessions.forget(j.held.ThreadID), err)
+		return errors.Join(w.sessions.forget(j.held.Thread), err)
 	}
 	return err
 }

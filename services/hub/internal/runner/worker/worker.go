@@ -70,8 +70,8 @@ type Worker struct {
 	// Project and Model may be empty: they choose tasks and the client's model.
 	Project, Model string
 	Limits         Limits
-	// Resume continues the client's session of the last task with the same threadId.
-	Resume bool
+	// Resume says which session of the client a task goes on with. The default is ByThread.
+	Resume Resumption
 	// Tasks is the number of tasks after which Run ends; 0 means never.
 	Tasks int
 	// Env is the worker's environment, and Child the command that calls [launch.Child].
