@@ -271,7 +271,7 @@ func (w *world) stale() {
 		m, err := w.Relay.Send(ctx, alpha, op.Fill(relay.SendInput{Message: "hi", Target: "beta", MessageType: "STATUS",
 			TTL: 3600}))
 		must(w, m, err)
-		w.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: w.now()})
+		w.Ledger.Record(op.Usage{Op: "look", Transport: "mcp", Caller: alpha, At: w.now()})
 		must(w, 0, w.Ledger.Flush(ctx))
 		name := "team-" + age.String()
 		w.startTeam(identity.Caller{User: "u", Program: name, Kind: identity.Agent}, name)

@@ -66,7 +66,7 @@ type App struct {
 	catalogue func() *op.Catalogue
 	known     *directory
 	halted    *perUser[[]identity.Pause]
-	quota     *quota.Gate
+	quota     *quota.Limiter
 	now       func() time.Time
 }
 

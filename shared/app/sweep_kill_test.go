@@ -154,7 +154,7 @@ func (p *filled) send(user, text string, ttl int64) {
 
 func (p *filled) record(user string) {
 	p.t.Helper()
-	p.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: domaintest.Bound(user, "alpha"), At: p.Now()})
+	p.Ledger.Record(op.Usage{Op: "look", Transport: "mcp", Caller: domaintest.Bound(user, "alpha"), At: p.Now()})
 	domaintest.Check(p.t, p.Ledger.Flush(p.t.Context()))
 }
 

@@ -84,7 +84,7 @@ func TestEverySweepHandlesItsDocuments(t *testing.T) {
 			TTL:         60,
 		}))
 		domaintest.Must(m, err)(t)
-		o.Ledger.Record(op.Usage{Op: "get_tasks", Transport: "mcp", Caller: alpha, At: o.Now()})
+		o.Ledger.Record(op.Usage{Op: "look", Transport: "mcp", Caller: alpha, At: o.Now()})
 		if err := o.Ledger.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -60,8 +60,8 @@ type Sessions interface {
 	Life(program, session string) (fetches []*store.Fetch, read func() (ended bool, heard time.Time))
 }
 
-// over returns what to load to learn whether the session of a claim has ended, and a function that returns the fault
-// afterwards.
+// over returns the reads that tell whether the session of a claim has ended, and a function that returns the fault
+// after them.
 func (s *Service) over(c identity.Caller, session string) (fetches []*store.Fetch, refusal func() error) {
 	if session == "" || s.Sessions == nil {
 		return nil, func() error { return nil }

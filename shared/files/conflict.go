@@ -54,7 +54,7 @@ func refusal(b *stand, q *request, against []conflict, waited time.Duration) err
 	return f
 }
 
-// standing returns what others do with the paths of conflicts, and what they are called.
+// standing returns the verb and the noun for the others in conflicts, by whether they hold the paths or wait for them.
 func standing(against []conflict) (do, who string) {
 	held := slices.ContainsFunc(against, func(c conflict) bool { return c.held != nil })
 	waits := slices.ContainsFunc(against, func(c conflict) bool { return c.held == nil })

@@ -16,8 +16,8 @@ func ParseAddress(s string) (netip.Addr, bool) {
 	return addr.Unmap().WithZone(""), true
 }
 
-// Network returns what one machine may choose its address from, as text: an IPv4 address, or a /64 network of IPv6. A
-// text that is no address is returned as it is.
+// Network returns the range from which one machine may choose its address, as text: an IPv4 address, or a /64 network
+// of IPv6. A text that is no address is returned as it is.
 func Network(address string) string {
 	addr, ok := ParseAddress(address)
 	if !ok {

@@ -36,7 +36,7 @@ type Key struct {
 	Ancestors []string `json:"ancestors,omitempty"`
 	// PasskeyID is the passkey that signed a browser in, empty for other keys.
 	PasskeyID string `json:"passkeyId,omitempty"`
-	// Paired says who approved the key, for one that a machine asked for.
+	// Paired is the approval of the key, if a machine asked for it.
 	Paired *Paired `json:"paired,omitempty"`
 }
 

@@ -115,10 +115,10 @@ func (s *Service) CreateLink(ctx context.Context, c identity.Caller, in LinkInpu
 
 var errLink = fault.New(fault.Unauthenticated, "this link was used or has expired; make another with: parley link")
 
-// Redeem exchanges the code of a link for a human's key with the link's scope. The key is a device's, valid for 90 days,
-// if a device made the link or the user has neither device nor passkey; else it is valid for 7 days, with the assurance local. A code that is
-// unknown, used or expired is Unauthenticated, as is one whose maker was revoked. Of several concurrent calls with one
-// code exactly one gets a key, and of several first ones exactly one a device's.
+// Redeem exchanges the code of a link for a human's key with the link's scope. The key is a device's, valid for 90
+// days, if a device made the link or the user has neither device nor passkey; else it is valid for 7 days, with the
+// assurance local. A code that is unknown, used or expired is Unauthenticated, as is one whose maker was revoked. Of
+// several concurrent calls with one code exactly one gets a key, and of several first ones exactly one a device's.
 func (s *Service) Redeem(ctx context.Context, code string) (CreateOutput, error) {
 	return s.RedeemOn(ctx, code, "")
 }

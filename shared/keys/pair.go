@@ -247,7 +247,8 @@ func (s *Service) waits(ctx context.Context, c identity.Caller, userCode string)
 	return code, pairing{}, err
 }
 
-// GetPairing returns the machine that asks by a user code, and the key that it would get. Codes that are wrong are NotFound, and limited.
+// GetPairing returns the machine that asks by a user code, and the key that it would get. A wrong code is NotFound, and
+// attempts are limited.
 func (s *Service) GetPairing(ctx context.Context, c identity.Caller, in PairingInput) (PairingView, error) {
 	code, p, err := s.waits(ctx, c, in.UserCode)
 	if err != nil {

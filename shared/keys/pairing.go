@@ -71,13 +71,13 @@ var pairings = store.Collection[pairing]{Name: "pairings", Unindexed: []string{"
 	"directory", "scopes", "address", "polledAt", "grant"}}
 
 const (
-	// pairingFor is the lifetime of a pairing, and collectFor the least time in which a device may collect what was
-	// approved. A key that was collected is handed out again, to the same device, for repeatFor.
+	// pairingFor is the lifetime of a pairing, and collectFor the least time in which a device may collect the approved
+	// key. A key that was collected is handed out again, to the same device, for repeatFor.
 	pairingFor = 10 * time.Minute
 	collectFor = 2 * time.Minute
 	repeatFor  = time.Minute
-	// pollEvery is the least time between two questions of a device whether its pairing was approved; pollSlack is what
-	// the network may take from it.
+	// pollEvery is the least time between two questions of a device whether its pairing was approved; pollSlack is the
+	// part of it that the network may take.
 	pollEvery = 2 * time.Second
 	pollSlack = 500 * time.Millisecond
 )

@@ -376,7 +376,7 @@ func TestAWaitingFlushEndsWithItsContext(t *testing.T) {
 
 func BenchmarkRecord(b *testing.B) {
 	s := &Service{}
-	u := use(alpha, "get_tasks", inSession(1))
+	u := use(alpha, "look", inSession(1))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%maxPending == 0 {

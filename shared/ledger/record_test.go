@@ -14,18 +14,18 @@ import (
 
 func TestARecordHasTheFieldsOfItsCall(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
-		b.Record(op.Usage{Op: "complete_task", Transport: "rest", Caller: alpha, SessionID: "alpha.1",
+		b.Record(op.Usage{Op: "finish", Transport: "rest", Caller: alpha, SessionID: "alpha.1",
 			Took: 1500 * time.Microsecond, TokensIn: 12, TokensOut: 7, CostUSD: 0.25,
 			At: domaintest.Start.Add(time.Second)})
-		b.Record(op.Usage{Op: "claim_task", Transport: "mcp", Caller: identity.Caller{User: "u", KeyID: "short"},
+		b.Record(op.Usage{Op: "begin", Transport: "mcp", Caller: identity.Caller{User: "u", KeyID: "short"},
 			Took: time.Millisecond, Fault: "FAILED_PRECONDITION", At: domaintest.Start})
 		b.flush()
 		docs := b.batches("u")
 		want := []Record{
-			{Tool: "complete_task", Transport: "rest", ProgramID: "alpha", KeyID: "0123456789ab", SessionID: "alpha.1",
+			{Tool: "finish", Transport: "rest", ProgramID: "alpha", KeyID: "0123456789ab", SessionID: "alpha.1",
 				DurationMs: 1.5, Success: true, TokensIn: 12, TokensOut: 7, CostUSD: 0.25,
 				At: domaintest.Start.Add(time.Second)},
-			{Tool: "claim_task", Transport: "mcp", KeyID: "short", DurationMs: 1, ErrorKind: "FAILED_PRECONDITION",
+			{Tool: "begin", Transport: "mcp", KeyID: "short", DurationMs: 1, ErrorKind: "FAILED_PRECONDITION",
 				At: domaintest.Start},
 		}
 		if len(docs) != 1 || !docs[0].Value.At.Equal(domaintest.Start) ||

@@ -19,17 +19,17 @@ func TestUsageIsGroupedAsRequested(t *testing.T) {
 		failed := func(u *op.Usage) { u.Fault = "NOT_FOUND" }
 		spent := func(u *op.Usage) { u.TokensIn, u.TokensOut, u.CostUSD = 10, 5, 0.1 }
 		for _, u := range []op.Usage{
-			use(alpha, "get_tasks"), use(alpha, "get_tasks", over("rest")), use(beta, "get_tasks", failed),
-			use(alpha, "complete_task", spent), use(alpha, "complete_task", spent, at("2026-02-27T10:00:00Z")),
-			use(loose, "complete_task", spent),
-			use(loose, "ask_question", over("rest")),
+			use(alpha, "look"), use(alpha, "look", over("rest")), use(beta, "look", failed),
+			use(alpha, "finish", spent), use(alpha, "finish", spent, at("2026-02-27T10:00:00Z")),
+			use(loose, "finish", spent),
+			use(loose, "ask", over("rest")),
 		} {
 			b.Record(u)
 			b.flush() // one by one, so that totals are added up
 		}
 		for by, want := range map[GroupBy]string{
-			"":          "complete_task=3 get_tasks=3 ask_question=1",
-			ByTool:      "complete_task=3 get_tasks=3 ask_question=1",
+			"":          "finish=3 look=3 ask=1",
+			ByTool:      "finish=3 look=3 ask=1",
 			ByProgram:   "alpha=4 (none)=2 beta=1",
 			ByDay:       "2026-02-27=1 2026-03-01=6",
 			ByTransport: "mcp=5 rest=2",
@@ -39,9 +39,9 @@ func TestUsageIsGroupedAsRequested(t *testing.T) {
 			}
 		}
 		want := `{"from":"2026-02-28","to":"2026-03-01","groupBy":"tool","groups":[` +
-			`{"key":"get_tasks","calls":3,"errors":1,"durationMs":6,"tokensIn":0,"tokensOut":0,"costUsd":0},` +
-			`{"key":"complete_task","calls":2,"errors":0,"durationMs":4,"tokensIn":20,"tokensOut":10,"costUsd":0.2},` +
-			`{"key":"ask_question","calls":1,"errors":0,"durationMs":2,"tokensIn":0,"tokensOut":0,"costUsd":0}],` +
+			`{"key":"look","calls":3,"errors":1,"durationMs":6,"tokensIn":0,"tokensOut":0,"costUsd":0},` +
+			`{"key":"finish","calls":2,"errors":0,"durationMs":4,"tokensIn":20,"tokensOut":10,"costUsd":0.2},` +
+			`{"key":"ask","calls":1,"errors":0,"durationMs":2,"tokensIn":0,"tokensOut":0,"costUsd":0}],` +
 			`"total":{"calls":6,"errors":1,"durationMs":12,"tokensIn":20,"tokensOut":10,"costUsd":0.2}}`
 		if got := asJSON(t, b.usage(alpha, UsageInput{From: "2026-02-28"})); got != want {
 			t.Errorf("%s, want\n%s", got, want)
@@ -52,7 +52,7 @@ func TestUsageIsGroupedAsRequested(t *testing.T) {
 func TestSumsAreRounded(t *testing.T) {
 	each(t, func(t *testing.T, b *book) {
 		for range 3 {
-			b.Record(use(alpha, "complete_task", func(u *op.Usage) { u.CostUSD, u.Took = 0.1, 100*time.Microsecond }))
+			b.Record(use(alpha, "finish", func(u *op.Usage) { u.CostUSD, u.Took = 0.1, 100*time.Microsecond }))
 		}
 		b.flush()
 		if total := b.usage(alpha, UsageInput{}).Total; total.CostUSD != 0.3 || total.DurationMs != 0.3 {

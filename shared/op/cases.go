@@ -21,7 +21,7 @@ type In = map[string]any
 type Made struct {
 	By   string
 	From string // the name of the saved value
-	// Like is what documents show in its place.
+	// Like is the value that documents show in its place.
 	Like any
 }
 
@@ -120,8 +120,8 @@ type Cases struct {
 	Owned []string
 	// Named are the inputs that hold a name chosen by the caller. Names of different users do not collide.
 	Named []string
-	// Shared are the inputs that name what belongs to no user yet, or that are a right of their own, such as a code that is
-	// shown to a person: a call with them is the same for every user.
+	// Shared are the inputs that name an object which belongs to no user yet, or that are a right of their own, such as
+	// a code that is shown to a person: a call with them is the same for every user.
 	Shared []string
 	// Rights are the outcomes of the first example that succeeds if another caller of the same user makes it.
 	Rights Rights

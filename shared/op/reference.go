@@ -96,7 +96,7 @@ func (a Audience) String() string {
 	return [...]string{Anyone: "anyone", Humans: "a human", Admins: "a human or the scope admin"}[a]
 }
 
-// who says who may call the operation.
+// who names the callers of the operation.
 func (o *Op) who() string {
 	if o.Open {
 		return "anyone, without a key"

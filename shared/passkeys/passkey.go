@@ -16,7 +16,8 @@ import (
 // Passkey is the document of a passkey. Its id is derived from that of its credential.
 type Passkey struct {
 	Name string `json:"name"`
-	// CredentialID, PublicKey and AAGUID are in base64url. The last is the model of what holds the passkey, if that tells.
+	// CredentialID, PublicKey and AAGUID are in base64url. The last is the model of the passkey's holder, zero if the
+	// holder does not tell it.
 	CredentialID string `json:"credentialId"`
 	PublicKey    string `json:"publicKey"`
 	AAGUID       string `json:"aaguid,omitempty"`

@@ -21,8 +21,8 @@ const (
 	remembered = 10_000
 )
 
-// Gate admits calls that add to the storage of a user. Make one with [New]. It is safe for concurrent use.
-type Gate struct {
+// Limiter admits calls that add to the storage of a user. Make one with [New]. It is safe for concurrent use.
+type Limiter struct {
 	limits store.Usage
 	count  func(ctx context.Context, user string) (store.Usage, error)
 	now    func() time.Time
@@ -39,29 +39,29 @@ type kept struct {
 	known    bool
 }
 
-// New returns a gate with limits, of which zero is none, that counts with a function.
+// New returns a limiter with limits, of which zero is none, that counts with a function.
 func New(limits store.Usage, now func() time.Time,
-	count func(ctx context.Context, user string) (store.Usage, error)) *Gate {
+	count func(ctx context.Context, user string) (store.Usage, error)) *Limiter {
 	users, err := simplelru.NewLRU[string, *kept](remembered, nil)
 	if err != nil {
 		panic("quota: " + err.Error()) // only a size below 1 is refused
 	}
-	return &Gate{limits: limits, count: count, now: now, users: users}
+	return &Limiter{limits: limits, count: count, now: now, users: users}
 }
 
 // Admit returns a Quota fault if the user keeps as much as it may, and otherwise counts a document of a number of bytes
 // as added. If the store cannot count, the call is admitted: it meets the store's own fault, or does no harm for a minute.
-func (g *Gate) Admit(ctx context.Context, user string, bytes int64) error {
-	if g.limits == (store.Usage{}) {
+func (l *Limiter) Admit(ctx context.Context, user string, bytes int64) error {
+	if l.limits == (store.Usage{}) {
 		return nil
 	}
-	if err := g.refresh(ctx, user); err != nil {
+	if err := l.refresh(ctx, user); err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	k := g.of(user)
-	if err := g.over(k.used); err != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.of(user)
+	if err := l.over(k.used); err != nil {
 		return err
 	}
 	k.used.Documents++
@@ -70,27 +70,27 @@ func (g *Gate) Admit(ctx context.Context, user string, bytes int64) error {
 }
 
 // of returns the entry of a user. The caller must hold the lock.
-func (g *Gate) of(user string) *kept {
-	k, ok := g.users.Get(user)
+func (l *Limiter) of(user string) *kept {
+	k, ok := l.users.Get(user)
 	if !ok {
 		k = &kept{}
-		g.users.Add(user, k)
+		l.users.Add(user, k)
 	}
 	return k
 }
 
 // refresh counts the user's documents if the last count is too old. One call counts, and the others go by the last
 // count; at the first count they wait. Its error is that of a context that ended.
-func (g *Gate) refresh(ctx context.Context, user string) error {
-	g.mu.Lock()
-	k := g.of(user)
+func (l *Limiter) refresh(ctx context.Context, user string) error {
+	l.mu.Lock()
+	k := l.of(user)
 	switch {
-	case k.counting != nil && k.known, k.counting == nil && g.now().Before(k.until):
-		g.mu.Unlock()
+	case k.counting != nil && k.known, k.counting == nil && l.now().Before(k.until):
+		l.mu.Unlock()
 		return nil
 	case k.counting != nil:
 		counting := k.counting
-		g.mu.Unlock()
+		l.mu.Unlock()
 		select {
 		case <-counting:
 			return nil
@@ -99,13 +99,13 @@ func (g *Gate) refresh(ctx context.Context, user string) error {
 		}
 	}
 	k.counting = make(chan struct{})
-	g.mu.Unlock()
+	l.mu.Unlock()
 
-	began := g.now()
-	used, err := g.count(ctx, user)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	end := g.now()
+	began := l.now()
+	used, err := l.count(ctx, user)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end := l.now()
 	if err == nil {
 		k.used, k.known = used, true
 	}
@@ -116,13 +116,13 @@ func (g *Gate) refresh(ctx context.Context, user string) error {
 }
 
 // over returns a Quota fault if the usage has reached a limit.
-func (g *Gate) over(used store.Usage) error {
+func (l *Limiter) over(used store.Usage) error {
 	what := ""
 	switch {
-	case g.limits.Documents > 0 && used.Documents >= g.limits.Documents:
-		what = fmt.Sprintf("%d documents, and may keep %d", used.Documents, g.limits.Documents)
-	case g.limits.Bytes > 0 && used.Bytes >= g.limits.Bytes:
-		what = fmt.Sprintf("%d bytes, and may keep %d", used.Bytes, g.limits.Bytes)
+	case l.limits.Documents > 0 && used.Documents >= l.limits.Documents:
+		what = fmt.Sprintf("%d documents, and may keep %d", used.Documents, l.limits.Documents)
+	case l.limits.Bytes > 0 && used.Bytes >= l.limits.Bytes:
+		what = fmt.Sprintf("%d bytes, and may keep %d", used.Bytes, l.limits.Bytes)
 	default:
 		return nil
 	}

@@ -19,8 +19,8 @@ func (s *Service) Wait(
 	return messages.Wait(ctx, s.DB.User(user), nil, d, check)
 }
 
-// Waiting returns the number of unread messages of a program and its sessions, at most limit. A message that was delivered and only
-// lacks its acknowledgement does not count.
+// Waiting returns the number of unread messages of a program and its sessions, at most limit. A message that was
+// delivered and only lacks its acknowledgement does not count.
 func (s *Service) Waiting(ctx context.Context, user, program string, limit int) (int, error) {
 	now, n := s.Now(), 0
 	page, err := messages.Query(ctx, s.DB.User(user), due(boxesOf([]string{program, program + everySession}, "", "", ""), now, limit))

@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"cmp"
 	"time"
 
 	"parley.internal/shared/identity"
@@ -87,11 +88,11 @@ func (o occasion) notification(id string, t *task.Task) notification {
 		n.Channel, n.Title, n.Body = push.Dreams, "Dream activated", t.Title
 	case taskDone:
 		r = notification{about: Completions}
-		n.Title, n.Body = push.Line(t.Title, push.NameLen)+" is done", firstOf(t.Result, t.Note)
+		n.Title, n.Body = push.Line(t.Title, push.NameLen)+" is done", cmp.Or(t.Result, t.Note)
 	case taskHalted:
 		r = notification{about: Changes}
 		n.Title = push.Line(t.Title, push.NameLen) + " is " + string(t.Status)
-		n.Body = firstOf(t.Reason, t.Note, t.Result)
+		n.Body = cmp.Or(t.Reason, t.Note, t.Result)
 	}
 	r.notice = n
 	return r
@@ -99,10 +100,7 @@ func (o occasion) notification(id string, t *task.Task) notification {
 
 // alertTitle returns the title of an alert: its type and source.
 func alertTitle(t *task.Task) string {
-	kind := map[string]string{"error": "Error", "warning": "Warning", "success": "Success"}[t.AlertType]
-	if kind == "" {
-		kind = "Info"
-	}
+	kind := cmp.Or(map[string]string{"error": "Error", "warning": "Warning", "success": "Success"}[t.AlertType], "Info")
 	if t.Source == "" {
 		return kind
 	}
@@ -111,19 +109,7 @@ func alertTitle(t *task.Task) string {
 
 // from returns the source of a task for a title, or unknown if it has none.
 func from(t *task.Task, unknown string) string {
-	if s := push.Line(t.Source, bodyLen); s != "" {
-		return s
-	}
-	return unknown
-}
-
-func firstOf(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
+	return cmp.Or(push.Line(t.Source, bodyLen), unknown)
 }
 
 // ttl returns the time for which the push waits for a device that is off: until the document

@@ -6,8 +6,8 @@
 // function may run more than once. Every query is bounded and uses an index that its collection declares. A document
 // has at most 1 MiB. Times are kept to the microsecond. The suite in storetest checks these promises on both drivers.
 //
-// The design follows what Firestore can do at scale, because a promise that only a local database can keep would be
-// broken in the cloud. Indexes are declared. A query reads one range of one index, or merges several indexes of the
+// The design follows the abilities of Firestore at scale, because a promise that only a local database can keep would
+// be broken in the cloud. Indexes are declared. A query reads one range of one index, or merges several indexes of the
 // same order. A reader that follows a collection follows a number assigned in the transaction, never a clock or an id,
 // because transactions do not commit in the order of either. The package knows no domain, no HTTP and no MCP.
 package store

@@ -94,8 +94,8 @@ func TestNothingThatShipsNeedsATestPackage(t *testing.T) {
 	}
 }
 
-// cloudOnly are the modules, by their beginnings, that the program for a laptop does without. They are more than half of
-// what a first build downloads and compiles.
+// cloudOnly are the modules, by their beginnings, that the program for a laptop does without. They are more than half
+// of the code that a first build downloads and compiles.
 var cloudOnly = []string{"cloud.google.com", "firebase.google.com", "github.com/googleapis", "go.opentelemetry.io",
 	"golang.org/x/oauth2", "google.golang.org"}
 

@@ -97,9 +97,9 @@ func tableRow(o *op.Op) (string, error) {
 	if o.Idempotent {
 		row += ", Idempotent: true"
 	}
-	name, byDefault, err := wait(o)
-	if name != "" {
-		row += fmt.Sprintf(", Wait: %q", name)
+	byDefault, err := defaultWait(o)
+	if o.Wait != "" {
+		row += fmt.Sprintf(", Wait: %q", o.Wait)
 	}
 	if byDefault != 0 {
 		row += fmt.Sprintf(", DefaultWait: %d * time.Millisecond", byDefault)
@@ -139,17 +139,12 @@ func inputOf(o *op.Op) schema {
 
 func required(o *op.Op) []string { return inputOf(o).Required }
 
-// wait returns the name of the input that bounds the server's wait, and its default in milliseconds.
-func wait(o *op.Op) (name string, byDefault int64, err error) {
-	for _, name := range []string{"waitMs", "wait_ms", "timeout_ms"} {
-		if p := inputOf(o).Properties[name]; p != nil {
-			if len(p.Default) > 0 {
-				err = json.Unmarshal(p.Default, &byDefault)
-			}
-			return name, byDefault, err
-		}
+// defaultWait returns the server's wait in milliseconds where the input does not give it.
+func defaultWait(o *op.Op) (byDefault int64, err error) {
+	if p := inputOf(o).Properties[o.Wait]; p != nil && len(p.Default) > 0 {
+		err = json.Unmarshal(p.Default, &byDefault)
 	}
-	return "", 0, nil
+	return byDefault, err
 }
 
 func method(out *bytes.Buffer, o *op.Op) {

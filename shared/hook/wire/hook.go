@@ -80,7 +80,8 @@ type HookInput struct {
 type Permissions struct {
 	// On reports that requests ring the person.
 	On bool `json:"on"`
-	// Assurance is the assurance that the person's answer needs, and Timeout the time in seconds after which the client asks by itself.
+	// Assurance is the assurance that the person's answer needs, and Timeout the time in seconds after which the client
+	// asks by itself.
 	Assurance string `json:"assurance,omitempty" allow:"max=40"`
 	Timeout   int64  `json:"timeout,omitempty" allow:"min=0,max=86400" jsonschema:"seconds until the client asks by itself"`
 	// Allow and Deny are the patterns of requests that are answered at once.

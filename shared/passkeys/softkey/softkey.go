@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Key is a passkey. Its fields may be changed, so that it does what a real one does not.
+// Key is a passkey. A test may change its fields, so that it breaks rules as a real one does not.
 type Key struct {
 	// ID is the id of the credential.
 	ID []byte
@@ -59,8 +59,8 @@ func (k *Key) Signed(challenge string) map[string]any {
 		"signature": text(signature), "userHandle": text([]byte(k.User))}
 }
 
-// Make returns what a passkey makes of a request, as an operation gives it in JSON: "a passkey" and "another passkey" are
-// credentials, "a use of the passkey" and "a use of another passkey" are assertions. Anything else is nil.
+// Make returns the answer of a passkey to a request that an operation gave, in JSON: "a passkey" and "another passkey"
+// are credentials, "a use of the passkey" and "a use of another passkey" are assertions. Anything else is nil.
 func Make(what string, request []byte) any {
 	var r struct{ Challenge, RPID, Origin string }
 	if err := json.Unmarshal(request, &r); err != nil {

@@ -10,5 +10,6 @@
 // it, and it is removed from the documents that the driver returns.
 //
 // The package must not contain rules of the port (indexes, limits, cursors, the codec). It translates plans and writes
-// into requests, and statuses into faults. The port refuses whatever Firestore cannot do, for both drivers alike.
+// into requests, and statuses into faults. The port refuses every request that is beyond Firestore, for both drivers
+// alike.
 package firestore

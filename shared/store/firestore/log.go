@@ -72,7 +72,7 @@ func (d *Driver) Log(ctx context.Context, user string, from json.RawMessage) (pa
 	} else if err := json.Unmarshal(from, &at); err != nil || at.From <= 0 || len(at.Seen) > maxSeen {
 		return page, fault.Field("cursor", "is not one of this log; leave it out to begin with what happens now")
 	}
-	// No page of this log leads into the future: what a reader with such a place has missed is not known.
+	// No page of this log leads into the future: the entries that a reader with such a place has missed are not known.
 	if kept := now.Add(-store.LogKept).UnixMicro(); at.From < kept || at.From > now.Add(logAhead).UnixMicro() {
 		page.Truncated, at = true, logPlace{From: kept}
 	}

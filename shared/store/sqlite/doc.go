@@ -3,8 +3,8 @@
 // A document is a row of JSON text. The rows of all declared indexes are in one table. The key of a row is the number
 // of the index, the user, the collection, the values of the index's fields and the document's id, in an encoding whose
 // bytes sort as the values do. A query is thus a range of keys with a common prefix, at a cost that does not grow with
-// the store, and returns exactly what Firestore's index would return. Indexes that only narrow a query (Filters) are
-// not kept; the driver tests the documents instead.
+// the store, and has exactly the result of Firestore's index. Indexes that only narrow a query (Filters) are not kept;
+// the driver tests the documents instead.
 //
 // One goroutine writes. It takes all waiting transactions, runs them one after the other on one connection and commits
 // them together, with one fsync (synchronous=FULL: an acknowledged write survives a power cut). The conditions of a

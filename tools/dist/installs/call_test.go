@@ -23,7 +23,7 @@ var (
 	alpha  = regexp.MustCompile(`key of program alpha: +(\S+)`)
 )
 
-// command returns a command with an empty environment but for a home, and for what is given.
+// command returns a command with an empty environment but for a home and the given variables.
 func command(t *testing.T, home string, env []string, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -101,7 +101,7 @@ func TestAnRPMUnpacksIntoAnEmptyRootAndMakesAFirstCall(t *testing.T) {
 	if err != nil || p.PayloadCompression() != "gzip" || p.PayloadFormat() != "cpio" {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	plain, err := gzip.NewReader(file) // what follows the headers
+	plain, err := gzip.NewReader(file) // the text after the headers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,7 +217,7 @@ func (b *tab) click(sel string) {
 		eval[bool](b, fmt.Sprintf(noticing, sel))
 		_, err := chromedp.Run(ctx, chromedp.Click(chromedp.CSS(sel), chromedp.NodeVisible))
 		if err == nil {
-			// Another page, or one on its way, is what the click led to.
+			// The click led to another page, or to one that is on its way.
 			missed, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("window.arrived === false"))
 			if err != nil || !missed {
 				return

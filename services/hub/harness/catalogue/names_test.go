@@ -22,12 +22,9 @@ import (
 var elsewhere = []struct{ dir, files, reason string }{
 	{"shared/app", "schema_test.go",
 		"the routes of the Grid service are a promise of their own, apart from goldens that anyone can renew"},
-	{"shared/app", "sweeps_test.go sweep_kill_test.go", "the sweep of the ledger needs a record of some call"},
 	{"shared/app", "ended_test.go", "an ended session claims nothing, in the domains that have claims"},
 	{"shared/app", "search_test.go", "a search finds what the operations of all domains wrote"},
-	{"functions", "functions_test.go", "the sweep of the ledger needs a record of some call"},
 	{"functions/internal/stack", "stack_test.go", "changes by calls must reach the triggers"},
-	{"shared/ledger", "flush_test.go record_test.go usage_test.go", "the records of calls are of certain tools"},
 	{"shared/dispatch", "change.go lease.go", "the fault about a story names the tools that change it"},
 	{"shared/dream", "dream.go dream_test.go operations.go", "a dream is created, claimed and completed as a task is"},
 	{"shared/council", "prompts.go", "a prompt tells an agent to invite the others by message"},
@@ -85,11 +82,9 @@ var elsewhere = []struct{ dir, files, reason string }{
 	{"services/hub/harness/chaos/claims", "claimer.go", "the claims that servers are killed under"},
 	{"services/hub/harness/chaos/caller", "caller_test.go", "the caller is tested with calls of a real catalogue"},
 	{"services/hub/harness/chaos/typescript", "typescript_test.go", "the SDKs call tools of a real catalogue"},
-	{"services/hub/harness/proxy", "proxy_test.go", "a list of tools through a proxy has this one"},
 	{"services/hub/harness/cmd/bench", "neighbours.go operations.go search.go wake.go", "the load that is measured"},
 	{"services/hub/harness/scale", "agent.go reader.go", "the load of many agents"},
 	{"services/hub/harness/catalogue", "names_test.go", "the name of this operation is a word of the language"},
-	{"services/hub/harness/cmd/generate", "infra_test.go", "the alerts leave out the calls that wait"},
 }
 
 const root = "../../../.."

@@ -18,7 +18,7 @@ import (
 // repository is the root of the repository, where the Makefile is.
 const repository = "../../../.."
 
-// asks are variables that ask for what only the whole program has, with the setting that its absence is blamed on.
+// asks are variables that ask for features of the whole program alone, with the setting that its absence is blamed on.
 var asks = []struct{ variable, setting string }{
 	{"PARLEY_STORE=firestore", "--store firestore"},
 	{"PARLEY_FIREBASE_PROJECT=demo-parley", "--firebase-project"},

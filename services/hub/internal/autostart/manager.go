@@ -19,7 +19,7 @@ var ErrNoManager = errors.New("no service manager answers")
 var silence = regexp.MustCompile(`Failed to connect to .*(bus|transport)|not been booted with systemd|` +
 	`Failed to get D-Bus connection|Could not find domain for|Domain does not support specified action`)
 
-// unmanaged returns an error that wraps [ErrNoManager] and says what to do, where a call of the service manager failed
+// unmanaged returns an error that wraps [ErrNoManager] and names a remedy, where a call of the service manager failed
 // because there is none, and nil for every other outcome.
 func (s *Service) unmanaged(err error) error {
 	if err == nil {
@@ -33,7 +33,7 @@ func (s *Service) unmanaged(err error) error {
 	return fmt.Errorf("%w (%s): %s", ErrNoManager, why, s.remedy())
 }
 
-// remedy says what to do where no service manager answers.
+// remedy returns the advice for a machine on which no service manager answers.
 func (s *Service) remedy() string {
 	const other = "in a container let its own manager run `parley serve`, and in WSL write systemd=true under [boot] in " +
 		"/etc/wsl.conf and start it anew"

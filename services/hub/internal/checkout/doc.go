@@ -2,6 +2,7 @@
 // paths relative to its root, and the files that a commit or a push would change.
 //
 // It asks git about the directory alone, whatever variables of git the environment has; but a hook of git finds in them
-// which index and which worktree it is called for (InHook). It changes nothing, and it calls no server. Every checkout of a
-// repository has the same project, on every machine where `origin` has the same address; the worktrees of one clone differ by name.
+// the index and the worktree that it is called for ([InHook]). It changes nothing, and it calls no server. Every
+// checkout of a repository has the same project, on every machine where `origin` has the same address; the worktrees of
+// one clone differ by name.
 package checkout

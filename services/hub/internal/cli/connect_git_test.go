@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A hook of git, and what it starts, has variables that name the repository of the hook.
+// A hook of git, and each program that it starts, has variables that name the repository of the hook.
 func TestGitsOwnVariablesDoNotMisleadConnect(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)

@@ -185,7 +185,7 @@ func (j *connector) makeKey(ctx context.Context, c connect.Client, old connectio
 	return out, h.Base(), nil
 }
 
-// machineName returns what people call this machine.
+// machineName returns the name of this machine for people.
 func machineName() string {
 	if name, err := os.Hostname(); err == nil {
 		return name

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// slower is what RFC 8628 adds to the interval of a device that is told to slow down.
+	// slower is the time that RFC 8628 adds to the interval of a device that is told to slow down.
 	slower = 5 * time.Second
 	// pairingPatience is the time after which a server that does not answer any more is given up. One that answers says
 	// earlier that the pairing has expired.

@@ -231,7 +231,7 @@ func (w *world) serviceStatus() *cobra.Command {
 	return cmd
 }
 
-// health asks the server of a service how it is, and returns what came back.
+// health asks the server of a service for its health, and returns the answer in words.
 func (w *world) health(ctx context.Context, s *autostart.Service) string {
 	addr := s.Addr()
 	if addr == "" {

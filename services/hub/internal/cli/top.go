@@ -254,9 +254,9 @@ func asked(before, now overview.View) bool {
 // interrupt is the key Ctrl-C.
 const interrupt = 3
 
-// quit returns a channel that is closed when the user types q or Ctrl-C, and a function that restores the terminal. The goroutine
-// that reads the terminal lasts as long as the process, since such a read cannot be cancelled; without a terminal
-// nothing is read.
+// quit returns a channel that is closed when the user types q or Ctrl-C, and a function that restores the terminal. The
+// goroutine that reads the terminal lasts as long as the process, since such a read cannot be cancelled; without a
+// terminal nothing is read.
 func (w *world) quit() (<-chan struct{}, func() error, error) {
 	quit := make(chan struct{})
 	if !isTerminal(w.in) {

@@ -9,7 +9,7 @@ import (
 	"parley.internal/shared/store"
 )
 
-// Deployment is what [Checks] checks: a Google Cloud project, or a Firestore emulator.
+// Deployment is a Google Cloud project, or a Firestore emulator, for [Checks].
 type Deployment struct {
 	// EmulatorHost is the host:port of the emulator. If it is empty, the project is checked.
 	EmulatorHost string

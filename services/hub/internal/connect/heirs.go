@@ -68,7 +68,7 @@ func later(text []byte, t touched, others []heir) (found []heir, base []byte, ok
 	return found, base, err == nil && len(found) > 0
 }
 
-// withdraw returns a text without the entries of the connection, and lets others inherit what stays. The pieces of later
+// withdraw returns a text without the entries of the connection, and lets others inherit the rest. The pieces of later
 // connections become those by which their own removal leads to the text as it was before all of them.
 func (p *Plan) withdraw(text []byte, t touched) ([]byte, error) {
 	out, err := strip(text, p.id, t)
@@ -100,7 +100,7 @@ func (p *Plan) withdraw(text []byte, t touched) ([]byte, error) {
 	return out, p.keep(others)
 }
 
-// inherit returns a record that also has what another made and a text still has.
+// inherit returns a record that also has those changes of another that a text still has.
 func (t touched) inherit(from touched, text []byte) touched {
 	t.Created = t.Created || from.Created
 	t.Folders = union(from.Folders, t.Folders)

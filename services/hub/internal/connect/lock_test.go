@@ -12,7 +12,7 @@ import (
 	"parley.internal/services/hub/internal/connect"
 )
 
-// The race detector does not see a lock of files as an order, so what is counted is atomic.
+// The race detector does not see a lock of files as an order, so the counters are atomic.
 func TestOneAtATimeHasTheLockAndNothingIsLeftOfIt(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "parley")

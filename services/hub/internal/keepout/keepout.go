@@ -37,7 +37,7 @@ func Dir(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Leave takes what Dir wrote out of a directory in which nothing else is left.
+// Leave removes the .gitignore of [Dir] from a directory in which nothing else is left.
 func Leave(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != name {

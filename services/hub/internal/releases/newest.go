@@ -79,7 +79,7 @@ func newest(ctx context.Context, address string) (r Release, err error) {
 	return r, nil
 }
 
-// private returns an error if others could change what an address answers.
+// private returns an error if others could change the answers of an address.
 func private(u *url.URL) error {
 	switch {
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":

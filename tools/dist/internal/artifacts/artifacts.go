@@ -24,7 +24,7 @@ type Source interface {
 }
 
 // Make writes the artifacts of the platforms to the directory out, in place of those of an earlier run. Where it fails
-// it leaves the earlier ones. tell is told what begins.
+// it leaves the earlier ones. tell is called with the name of each step as it begins.
 func Make(ctx context.Context, s Source, r release.Release, platforms []release.Platform, out string, tell func(string)) (err error) {
 	if err := r.Check(); err != nil {
 		return err
@@ -61,7 +61,7 @@ const sums = "checksums.txt"
 // newest is the name of the document that tells programs of the release.
 const newest = "latest.json"
 
-// replaceable returns an error if a directory holds what this package did not write.
+// replaceable returns an error if a directory holds files that this package did not write.
 func replaceable(dir string) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(list) == 0 {
@@ -119,7 +119,7 @@ func (m *maker) all(ctx context.Context, s Source, platforms []release.Platform)
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	m.tell("what holds several platforms")
+	m.tell("the artifacts of several platforms")
 	start, err := npm.Start(m.release, platforms, m.docs)
 	if err != nil {
 		return err

@@ -1,3 +1,3 @@
-// Package compose has the tests of deploy/compose: its file is loaded by the library of Docker Compose, and must keep what
-// the page about servers promises of it.
+// Package compose has the tests of deploy/compose: its file is loaded by the library of Docker Compose, and must keep
+// the promises of docs/operate-server.md.
 package compose

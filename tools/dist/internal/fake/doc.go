@@ -1,2 +1,2 @@
-// Package fake has a source of artifacts that builds nothing, for tests of what is made from its files.
+// Package fake has a source of artifacts that builds nothing, for tests of the packages that are made from its files.
 package fake

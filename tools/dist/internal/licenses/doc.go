@@ -1,3 +1,3 @@
 // Package licenses writes the licenses and notices of the modules that are linked into a program, which their authors
-// require of whoever hands the program on.
+// require beside each copy of the program.
 package licenses

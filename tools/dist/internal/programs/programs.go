@@ -30,7 +30,7 @@ type Builder struct {
 func (b Builder) hub() string     { return filepath.Join(b.Root, "services", "hub") }
 func (b Builder) harness() string { return filepath.Join(b.hub(), "harness") }
 
-// free is the environment without what would change the output of a compiler.
+// free is the environment without the variables that would change the output of a compiler.
 func free() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -1,3 +1,3 @@
-// Package release describes what is released: the version with its time, the platforms, and the files that belong to one
-// of them. All other packages of the module take it and add nothing that differs between two runs.
+// Package release describes a release: the version with its time, the platforms, and the files that belong to one of
+// them. All other packages of the module take it and add nothing that differs between two runs.
 package release

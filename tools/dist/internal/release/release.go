@@ -36,7 +36,7 @@ const (
 
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-// Check returns an error that says what to mend, where something is missing or is not usable in every artifact.
+// Check returns an error that names the fields which are missing, or are not usable in every artifact.
 func (r Release) Check() error {
 	if !semantic.MatchString(r.Version) {
 		return fmt.Errorf("the version %q is not like v1.2.3 or v1.2.3-rc.1: set a tag of that form, or give VERSION", r.Version)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"parley.internal/shared/app"
-	"parley.internal/shared/op"
 )
 
 // deployment is the input of Terraform: the functions, and the operations that can wait, whose latency is not monitored.
@@ -56,28 +55,10 @@ func functionsJSON(a *app.App) ([]byte, error) {
 		d.Sweeps = append(d.Sweeps, sweep{s.Name, s.Function, int(s.Every.Seconds())})
 	}
 	for _, o := range a.Catalogue().Ops() {
-		waits, err := canWait(o)
-		if err != nil {
-			return nil, err
-		}
-		if waits {
+		if o.Wait != "" {
 			d.Waiting = append(d.Waiting, o.Name)
 		}
 	}
 	text, err := json.MarshalIndent(d, "", "  ")
 	return append(text, '\n'), err
-}
-
-// canWait reports whether an operation has a parameter for a wait.
-func canWait(o *op.Op) (bool, error) {
-	var input struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	err := json.Unmarshal(o.Input, &input)
-	for _, name := range []string{"waitMs", "wait_ms", "timeout_ms"} {
-		if input.Properties[name] != nil {
-			return true, err
-		}
-	}
-	return false, err
 }

@@ -56,6 +56,7 @@ func pageFiles(root string, c *op.Catalogue) ([]file, error) {
 		grid = append(grid, gridTools(string(p.text))...)
 	}
 	return fillPages(all, map[string]func(page string) string{
+		"domains":          func(string) string { return code(c.Toolsets()) },
 		"toolsets":         func(string) string { return table },
 		"default toolsets": func(string) string { return strings.Join(c.Defaults, ", ") },
 		"other toolsets":   func(string) string { return otherToolsets(c) },
@@ -150,14 +151,11 @@ func synopsis(name string) (string, error) {
 
 // otherToolsets lists the toolsets that are not served by default.
 func otherToolsets(c *op.Catalogue) string {
-	var names []string
-	for _, set := range c.Toolsets() {
-		if !slices.Contains(c.Defaults, set) {
-			names = append(names, "`"+set+"`")
-		}
-	}
-	return strings.Join(names, ", ")
+	return code(slices.DeleteFunc(slices.Clone(c.Toolsets()), func(set string) bool { return slices.Contains(c.Defaults, set) }))
 }
+
+// code lists names as code.
+func code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
 // toolRow matches a row of a table that begins with the name of a tool and its route.
 var toolRow = regexp.MustCompile("(?m)^\\| ([a-z_]+) \\| `([A-Z]+ /[^`]*)` \\|")

@@ -292,16 +292,6 @@ func TestEveryPathOnAPageExists(t *testing.T) {
 	}
 }
 
-func TestTheOverviewNamesTheDirectoryOfEachToolset(t *testing.T) {
-	t.Parallel()
-	page := overview(t)
-	for _, set := range app.New(nil, app.Ports{}).Catalogue().Toolsets() {
-		if !regexp.MustCompile(`(?m)^ .*\b` + set + `/`).MatchString(page) {
-			t.Errorf("the overview of the directories lacks %s/", set)
-		}
-	}
-}
-
 // A person searches the page for the words that a program printed, so they must be its words. An ellipsis stands for
 // what differs.
 func TestTheSymptomsQuoteWhatProgramsPrint(t *testing.T) {

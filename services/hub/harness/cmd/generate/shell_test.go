@@ -44,8 +44,8 @@ var (
 	place = regexp.MustCompile(`<[a-z-]+>`)
 )
 
-// commands returns what a person pastes of a block: all of a block without a language, which is for a shell, and of a
-// block of console the commands without what they print, whose places have a value.
+// commands returns the text of a block that a person pastes: all of a block without a language, which is for a shell,
+// and the commands of a block of console, whose places have a value, without their output.
 func (b block) commands() string {
 	switch b.language {
 	case "", "sh":
@@ -116,8 +116,8 @@ func TestEveryShellBlockIsReadByEveryShell(t *testing.T) {
 	}
 }
 
-// unclear matches what a shell takes for something else than the writer meant: a comment, which is a list of arguments
-// for an interactive zsh, and a place in angle brackets, which redirects.
+// unclear matches text that a shell reads otherwise than a person: a comment, which is a list of arguments for an
+// interactive zsh, and a place in angle brackets, which redirects.
 var unclear = regexp.MustCompile(`(?m)(?:^|\s)#|<[a-z][a-z ]*>`)
 
 func TestNoShellBlockHasACommentOrAPlaceInBrackets(t *testing.T) {

@@ -95,7 +95,8 @@ func TestWhatACommandChangedIsTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command func(w *tree)
-		// want is what the command has changed, and late what of it is seen where it was done before the snapshot was taken.
+		// want are the files that the command has changed, and late those of them that are seen if it ran before the
+		// snapshot was taken.
 		want, late []string
 	}{
 		"nothing": {func(*tree) {}, nil, nil},

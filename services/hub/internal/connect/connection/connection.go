@@ -226,8 +226,8 @@ func Remove(dir, id string) error {
 	return RemovePrivate(name)
 }
 
-// RemovePrivate removes a file that [WritePrivate] wrote, if it is there, and what else that left in a directory without
-// other files.
+// RemovePrivate removes a file that [WritePrivate] wrote, if it is there, and also the .gitignore beside it if the
+// directory has no other files.
 func RemovePrivate(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
