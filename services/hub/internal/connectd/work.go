@@ -260,6 +260,7 @@ func (s *session) look() {
 		return
 	}
 	s.st.Ended = true
+	s.settle(hook.Call{Kind: hook.End})
 	s.stir()
 }
 

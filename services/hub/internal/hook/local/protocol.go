@@ -19,8 +19,11 @@ const (
 	// Hook answers one event.
 	Hook Op = "hook"
 	// Wait holds until there is a wake. Watch goes on after each, and after the session with the next of the same client.
-	Wait   Op = "wait"
-	Watch  Op = "watch"
+	Wait  Op = "wait"
+	Watch Op = "watch"
+	// Guard holds while a process waits for the person's answer to a permission request. If the process ends without an
+	// [Ack], its client has ended it, and the daemon takes the question back.
+	Guard  Op = "guard"
 	Status Op = "status"
 	Stop   Op = "stop"
 )
@@ -35,6 +38,8 @@ type Request struct {
 	Env        map[string]string `json:"env,omitempty"`
 	// Budget is the time for an answer in milliseconds.
 	Budget int64 `json:"budget,omitempty"`
+	// Asked is the permission request of [Guard], as a word of [hook.Asked].
+	Asked string `json:"asked,omitempty"`
 }
 
 // Response is the answer of the daemon. After a response with a receipt, the process sends an [Ack] when its output was
