@@ -135,7 +135,6 @@ func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, wh
 // question back if this process is killed. The function that is returned ends both.
 func (p *Process) guarded(call hook.Call, asked string) (end func()) {
 	id := p.session(call)
-	_ = p.place.Mark(id, local.Asked, asked) // without it the question ends with this process alone
 	dialing, cancel := context.WithTimeout(context.Background(), Budget)
 	defer cancel()
 	conn, err := p.place.Dial(dialing)
@@ -143,6 +142,7 @@ func (p *Process) guarded(call hook.Call, asked string) (end func()) {
 		_ = conn.SetDeadline(time.Now().Add(Budget))
 		_ = conn.Send(local.Request{Op: local.Guard, Connection: p.id, Call: hook.Call{Thread: call.Thread}, Asked: asked})
 	}
+	_ = p.place.Mark(id, local.Asked, asked) // without it the question ends with this process alone
 	return func() {
 		p.place.Unmark(id, local.Asked, asked)
 		if conn != nil {
