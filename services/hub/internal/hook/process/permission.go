@@ -100,7 +100,7 @@ func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, wh
 	a, err := hub.Ask(asking, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
 		Tell:      new(bool), // the hook takes the answer
 		Assurance: p.conn.Permissions.Asked(),
-		TTL:       max(1, int64(time.Until(end).Seconds()))}) // where it cannot be taken back, it ends with the hook
+		TTL:       int64((time.Until(end) + backFor).Seconds()) + 1}) // where it cannot be taken back, it ends with the hook
 	if err != nil {
 		return a, err
 	}
