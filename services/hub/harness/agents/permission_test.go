@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 
 	"parley.internal/services/hub/harness/fakemodel"
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/hook"
 	"parley.internal/shared/signal"
 )
 
@@ -120,6 +122,10 @@ func TestTheCommandAnswerDecidesWhatARealClientMayDo(t *testing.T) {
 		a.holds("the request after two refusals", a.request(4).Text, "Refused by ", "through Parley.", "who says: not on a Friday")
 		if !a.exists("allowed") || a.exists("denied") || a.exists("later") {
 			t.Error("the client did not do as the person said")
+		}
+		shown, err := a.person.ListClients(t.Context(), hook.ClientsInput{})
+		if err != nil || len(shown.Clients) == 0 || !strings.Contains(a.run(a.client, "--version"), cmp.Or(shown.Clients[0].Version, "none")) {
+			t.Errorf("the session's client is %+v, %v", shown.Clients, err)
 		}
 	})
 }

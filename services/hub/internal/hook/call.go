@@ -34,6 +34,8 @@ type Call struct {
 	AgentTranscript string `json:"agentTranscript,omitempty"`
 	Dir             string `json:"dir,omitempty"`
 	Model           string `json:"model,omitempty"`
+	// Version is the client's version, where it is known.
+	Version string `json:"version,omitempty"`
 	// Tool is the name of the tool, and Doing a safe summary of the call.
 	Tool  string `json:"tool,omitempty"`
 	Doing string `json:"doing,omitempty"`

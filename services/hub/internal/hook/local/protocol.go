@@ -77,6 +77,7 @@ type Info struct {
 type SessionInfo struct {
 	Connection string    `json:"connection"`
 	Client     string    `json:"client"`
+	Version    string    `json:"version,omitempty"`
 	SessionID  string    `json:"sessionId,omitempty"`
 	Dir        string    `json:"dir,omitempty"`
 	Seen       time.Time `json:"seen"`
