@@ -9,8 +9,8 @@ import (
 	"parley.internal/services/hub/internal/hook/local"
 )
 
-// takeBackFor is the time for taking a question back, also while the daemon ends.
-const takeBackFor = 5 * time.Second
+// lastFor is the time for a call of the server that is made also while the daemon ends.
+const lastFor = 5 * time.Second
 
 // guard holds while a process waits for the person's answer to a permission request, and takes the question back where the
 // process ends without a word, because its client has killed it.
@@ -38,7 +38,7 @@ func (s *session) settle(call hook.Call) {
 // takeBack withdraws the question of a permission request. One that the server cannot be told of expires by itself, with the time
 // of the hook that put it.
 func (d *Daemon) takeBack(conn, id, word, reason string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), takeBackFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), lastFor)
 	defer cancel()
 	c, err := connection.Read(d.place.Connections, conn)
 	if err != nil {

@@ -53,6 +53,12 @@ func private(dir string) error {
 	return ownOnly(dir, info)
 }
 
+// Late returns the place of what is left to do for sessions that have ended, and makes its directory if it is missing.
+func (p Place) Late() (Place, error) {
+	l := Place{filepath.Join(p.Dir, "late"), p.Connections}
+	return l, os.MkdirAll(l.sessions(), 0o700)
+}
+
 func (p Place) sessions() string { return filepath.Join(p.Dir, "sessions") }
 
 // Lock is the path of the daemon's lock.
