@@ -135,11 +135,8 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (d *Daemon) run() error {
-	path, err := d.place.Socket()
+	path, err := d.place.MakeSocket()
 	if err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a daemon that was killed
 		return err
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -178,7 +175,7 @@ func (d *Daemon) run() error {
 // unlink removes the socket, unless the directory was removed and may be that of a successor by now.
 func (d *Daemon) unlink(path string) {
 	if local.Current(d.lock, d.place.Lock()) {
-		_ = os.Remove(path) // else the next daemon does
+		d.place.RemoveSocket(path)
 	}
 }
 

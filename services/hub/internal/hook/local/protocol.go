@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net"
 	"time"
 
@@ -107,6 +108,9 @@ var ErrNoDaemon = errors.New("no daemon runs for this user")
 // Dial connects to the daemon.
 func (p Place) Dial(ctx context.Context) (*Conn, error) {
 	path, err := p.Socket()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(ErrNoDaemon, err)
+	}
 	if err != nil {
 		return nil, err
 	}
