@@ -119,6 +119,10 @@ var operations = map[string]Operation{
 		Name: "answer_question", Effect: op.Write,
 		Routes: []string{"POST /v1/questions/{questionId}/answer"},
 	},
+	"withdraw_question": {
+		Name: "withdraw_question", Effect: op.Write,
+		Routes: []string{"POST /v1/questions/{questionId}/withdraw"},
+	},
 	"list_questions": {
 		Name: "list_questions", Effect: op.Read,
 		Routes: []string{"GET /v1/questions"},
@@ -692,6 +696,14 @@ func (c *Client) SendAlert(ctx context.Context, in signal.AlertInput) (signal.Al
 // a paired device, or a person who signed in; one that demands a passkey is answered in the console.
 func (c *Client) AnswerQuestion(ctx context.Context, in signal.AnswerInput) (signal.View, error) {
 	return call[signal.View](ctx, c, "answer_question", in)
+}
+
+// WithdrawQuestion calls withdraw_question (POST /v1/questions/{questionId}/withdraw).
+//
+// Take back a question that you asked, because its answer is not needed any more: your human is not asked any
+// longer, and a later answer is refused with your reason. An answer that was given before stands, and is returned.
+func (c *Client) WithdrawQuestion(ctx context.Context, in signal.WithdrawInput) (signal.Answer, error) {
+	return call[signal.Answer](ctx, c, "withdraw_question", in)
 }
 
 // ListQuestions calls list_questions (GET /v1/questions).

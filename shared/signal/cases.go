@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"strings"
 	"time"
 
 	"parley.internal/shared/fault"
@@ -97,6 +98,8 @@ func answerCases() op.Cases {
 			In: op.In{"questionId": "$question", "response": "yes"}, Fault: fault.Forbidden},
 		{Name: "twice", Given: answered, As: op.Human, In: op.In{"questionId": "$question", "response": "no"},
 			Fault: fault.Precondition},
+		{Name: "after it was withdrawn", Given: op.After(asked, op.Step{Op: "withdraw_question", In: op.In{"questionId": "$question"}}),
+			As: op.Human, In: op.In{"questionId": "$question", "response": "yes"}, Fault: fault.Precondition},
 		{Name: "after its expiry", Given: asked, Pass: 25 * time.Hour, As: op.Human,
 			In: op.In{"questionId": "$question", "response": "yes"}, Fault: fault.Precondition},
 		{Name: "by an agent", Given: asked, In: op.In{"questionId": "$question", "response": "yes"},
@@ -106,6 +109,21 @@ func answerCases() op.Cases {
 			Words: "is required"},
 		{Name: "an empty answer", Given: asked, As: op.Human, In: `{"questionId":"$question","response":""}`,
 			Path: "response", Words: "must not be empty"},
+	}}
+}
+
+func withdrawCases() op.Cases {
+	withdrawn := op.After(asked, op.Step{Op: "withdraw_question", In: op.In{"questionId": "$question", "reason": "it was settled"}})
+	return op.Cases{Rights: askers, Owned: []string{"questionId"}, Examples: []op.Example{
+		{Given: asked, In: op.In{"questionId": "$question", "reason": "it was settled in the client"}},
+		{Name: "without a reason", Given: asked, In: op.In{"questionId": "$question"}},
+		{Name: "twice", Given: withdrawn, In: op.In{"questionId": "$question", "reason": "another"}},
+		{Name: "after the answer, which stands", Given: answered, In: op.In{"questionId": "$question"}},
+		{Name: "by another program", Given: asked, As: "beta", In: op.In{"questionId": "$question"}, Fault: fault.Forbidden},
+		{Name: "that is nowhere", In: op.In{"questionId": "nobody-made-this"}, Fault: fault.NotFound},
+	}, Refused: []op.Refusal{
+		{Name: "a reason that is too long", Given: asked, In: `{"questionId":"$question","reason":"` + strings.Repeat("a", 301) + `"}`,
+			Path: "reason", Words: "must be at most 300 characters"},
 	}}
 }
 

@@ -26,6 +26,8 @@ type Answer struct {
 	AnsweredAt   time.Time          `json:"answeredAt,omitzero"`
 	AnsweredBy   string             `json:"answeredBy,omitempty"`
 	AnsweredWith identity.Assurance `json:"answeredWith,omitempty" jsonschema:"local: a key on the machine, which its agents can read; device: a paired browser or a sign-in; passkey: one that was used for this answer"`
+	// Withdrawn is set for a question with the status expired that was taken back before its expiry.
+	Withdrawn string `json:"withdrawn,omitempty" jsonschema:"why it was taken back"`
 }
 
 // AskInput is the input of ask_question.
@@ -150,6 +152,11 @@ func (s *Service) Operations() []op.Op {
 			Cases: answerCases,
 			Doc: "A human's answer to an agent's question, given once. A question that demands the assurance device is " +
 				"answered by a paired device, or a person who signed in; one that demands a passkey is answered in the console."}, s.Answer),
+		op.New(op.Spec{Name: "withdraw_question", Starts: op.Never, Title: "Withdraw a question", Toolset: set,
+			Route: "POST /v1/questions/{questionId}/withdraw", Effect: op.Write, RESTOnly: true, Cases: withdrawCases,
+			Doc: "Take back a question that you asked, because its answer is not needed any more: your human is not asked any " +
+				"longer, and a later answer is refused with your reason. An answer that was given before stands, and is returned."},
+			s.Withdraw),
 		op.New(op.Spec{Name: "list_questions", Title: "List questions", Toolset: set, Scopes: answering,
 			Route: "GET /v1/questions", Effect: op.Read, For: op.Humans, RESTOnly: true, Cases: listCases,
 			Doc: "The questions that agents ask their human, high priority first, then oldest."}, s.List),

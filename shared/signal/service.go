@@ -123,7 +123,7 @@ func answer(t task.Task, now time.Time) Answer {
 		return Answer{Status: Answered, Response: t.Question.Response, AnsweredAt: t.Question.AnsweredAt,
 			AnsweredBy: t.Question.AnsweredBy, AnsweredWith: t.Question.AnsweredWith}
 	case t.Status == task.Derezzed || t.Expired(now):
-		return Answer{Status: Expired}
+		return Answer{Status: Expired, Withdrawn: withdrawn(t)}
 	}
 	return Answer{Status: Pending}
 }
@@ -165,7 +165,7 @@ func (s *Service) Response(ctx context.Context, c identity.Caller, in ResponseIn
 	return answer(t, s.Now()), err
 }
 
-// Answer records a human's answer to a question. A question that was answered or has expired is
+// Answer records a human's answer to a question. A question that was answered, was withdrawn or has expired is
 // Precondition, and one that demands more assurance than the caller has is Forbidden.
 func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput) (View, error) {
 	var out View
@@ -175,12 +175,8 @@ func (s *Service) Answer(ctx context.Context, c identity.Caller, in AnswerInput)
 		if err != nil {
 			return err
 		}
-		switch answer(t, now).Status {
-		case Answered:
-			return fault.New(fault.Precondition, "the question was answered at %s",
-				t.Question.AnsweredAt.Format(time.RFC3339))
-		case Expired:
-			return fault.New(fault.Precondition, "the question expired at %s", t.ExpiresAt.Format(time.RFC3339))
+		if err := over(t, now); err != nil {
+			return err
 		}
 		if err := task.Move(t.Type, t.Status, task.Done); err != nil {
 			return err

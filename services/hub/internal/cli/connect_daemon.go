@@ -48,7 +48,7 @@ func (j *connector) status(ctx context.Context) error {
 		if !s.Contact.IsZero() {
 			contact = until(s.Contact)
 		}
-		cells := []string{dash(s.SessionID), s.Client, dash(s.Dir), sessionState(s), until(s.Seen), contact, dash(s.Trouble)}
+		cells := []string{dash(s.SessionID), strings.TrimSpace(s.Client + " " + s.Version), dash(s.Dir), sessionState(s), until(s.Seen), contact, dash(s.Trouble)}
 		for i := range cells {
 			cells[i] = printable.Line(cells[i])
 		}

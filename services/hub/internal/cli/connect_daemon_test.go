@@ -37,6 +37,7 @@ func TestThePersonSeesAndEndsTheDaemonOfTheHooks(t *testing.T) {
 		_, err := connectd.Status(t.Context(), m.Getenv)
 		return err == nil
 	})
+	m.Env["AI_AGENT"] = "claude-code_2-1-330_agent"
 	m.Hook("t1", "SessionStart", nil)
 	m.Hook("t1", "UserPromptSubmit", map[string]any{"prompt": "work"})
 	if status(); !info.Running || info.PID != daemon.cmd.Process.Pid || len(info.Sessions) != 1 ||
@@ -44,7 +45,7 @@ func TestThePersonSeesAndEndsTheDaemonOfTheHooks(t *testing.T) {
 		t.Errorf("it is process %d, and tells %+v", daemon.cmd.Process.Pid, info)
 	}
 	if out, _, code := connect("--status"); code != 0 || !strings.Contains(out, "sessions: 1.") ||
-		!strings.Contains(out, "claude/1  claude  "+m.Dir+"  works") {
+		!strings.Contains(out, "claude/1  claude 2.1.330  "+m.Dir+"  works") {
 		t.Errorf("a person reads, with exit %d:\n%s", code, out)
 	}
 	if out, errOut, code := connect("--stop"); code != 0 || !strings.Contains(out, "has ended") {

@@ -101,7 +101,11 @@ func describe(q signal.View, now time.Time, width int) string {
 			state += fmt.Sprintf(" (%s)", printable.Line(string(q.AnsweredWith)))
 		}
 	case signal.Expired:
-		state += ", expired " + ago(q.ExpiresAt, now)
+		if q.Withdrawn != "" {
+			state += ", withdrawn: " + cut(printable.Line(q.Withdrawn), 200)
+		} else {
+			state += ", expired " + ago(q.ExpiresAt, now)
+		}
 	default:
 		state += ", " + left(q.ExpiresAt, now)
 	}

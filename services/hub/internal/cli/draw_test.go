@@ -304,6 +304,13 @@ func TestAQuestionIsDescribed(t *testing.T) {
   alpha asks, 3m00s ago, expired 2m00s ago:
   | Which store?
 `},
+		"withdrawn": {with(func(q *signal.View) {
+			q.Answer = signal.Answer{Status: signal.Expired, Withdrawn: "it was settled\x1b in the client"}
+		}), 0, `
+0198c0de
+  alpha asks, 3m00s ago, withdrawn: it was settled� in the client:
+  | Which store?
+`},
 	} {
 		if got := cli.Describe(c.q, noon, c.width); got != c.want[1:] {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want[1:])

@@ -60,6 +60,8 @@ var ErrRuns = errors.New("another daemon runs for this user")
 type Daemon struct {
 	Options
 	place local.Place
+	// late is the place of the usage that is told after the ends of sessions.
+	late  local.Place
 	lock  *os.File
 	since time.Time
 
@@ -94,6 +96,10 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	ends, err := place.Late()
+	if err != nil {
+		return err
+	}
 	lock, err := local.Take(place.Lock())
 	if errors.Is(err, local.ErrHeld) {
 		return ErrRuns
@@ -120,7 +126,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Codex == nil {
 		o.Codex = codex
 	}
-	d := &Daemon{Options: o, place: place, lock: lock, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
+	d := &Daemon{Options: o, place: place, late: ends, lock: lock, since: o.Now(), sessions: map[string]*session{}, hubs: map[string]*hub{},
 		used: map[string]string{}, watches: map[watched]*waiter{}, large: map[string]time.Time{}, looks: make(chan struct{}, looks),
 		idle: time.Now()}
 	d.ctx, d.stop = context.WithCancel(ctx)
@@ -129,11 +135,8 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (d *Daemon) run() error {
-	path, err := d.place.Socket()
+	path, err := d.place.MakeSocket()
 	if err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a daemon that was killed
 		return err
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -147,6 +150,7 @@ func (d *Daemon) run() error {
 	}
 	defer context.AfterFunc(d.ctx, func() { _ = ln.Close() })()
 	d.resume()
+	d.resumeLate()
 	d.work.Go(d.tend)
 	for {
 		conn, err := ln.Accept()
@@ -171,7 +175,7 @@ func (d *Daemon) run() error {
 // unlink removes the socket, unless the directory was removed and may be that of a successor by now.
 func (d *Daemon) unlink(path string) {
 	if local.Current(d.lock, d.place.Lock()) {
-		_ = os.Remove(path) // else the next daemon does
+		d.place.RemoveSocket(path)
 	}
 }
 

@@ -6,6 +6,10 @@
 // of its client. Where no hook reports the end of a session, the end of the client's process does.
 //
 // The facts that must survive a kill are in the sessions' states on the disk, written before anybody is told: a pause,
-// the receipts of shown mail, the wakes that were made, and the position in a client's record. Mail that was fetched
-// and not shown, or shown and not confirmed, comes again from the server, which marks it.
+// the receipts of shown mail, the wakes that were made, and the position in a client's record, also in that of a session
+// that has ended, which the client may yet write. Mail that was fetched and not shown, or shown and not confirmed, comes
+// again from the server, which marks it.
+//
+// While a hook waits for a person's answer to a permission request, the daemon takes the question back where the client goes
+// on without it, or kills the hook.
 package connectd

@@ -31,6 +31,8 @@ func (d *Daemon) serve(conn *local.Conn) {
 		d.hook(conn, req)
 	case local.Wait, local.Watch:
 		d.wait(conn, req)
+	case local.Guard:
+		d.guard(conn, req)
 	case local.Status:
 		_ = conn.Send(local.Response{Info: d.info()})
 	case local.Stop:

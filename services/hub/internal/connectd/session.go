@@ -174,6 +174,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 		s.rested = time.Now()
 	}
 	s.follow(call, at)
+	s.settle(call)
 	defer s.stir()
 	defer s.save()
 	if err := s.reach(ctx); err != nil {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"parley.internal/services/hub/internal/connect/connection"
 	"parley.internal/services/hub/internal/connectd"
 	"parley.internal/services/hub/internal/hook/local"
 )
@@ -33,5 +36,35 @@ func TestADaemonWhoseDirectoryWasRemovedLeavesItsSuccessorAlone(t *testing.T) {
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a daemon leaves its socket behind: %v", err)
+	}
+}
+
+func TestADaemonBelowALongPathIsFoundAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	_, m := start(t)
+	m.Env[connection.Variable] = filepath.Join(m.Dir, strings.Repeat("deep", 30))
+	m.Connect(m.Conn)
+	stop := daemon(t, m, connectd.Options{})
+	if got := m.Hook("t1", "SessionStart", nil).Context(); !strings.Contains(got, "You are claude/1") {
+		t.Errorf("the start says %q", got)
+	}
+	info, err := connectd.Status(t.Context(), m.Getenv)
+	if err != nil || len(info.Sessions) != 1 {
+		t.Errorf("the daemon tells %+v, %v", info, err)
+	}
+	place, err := local.Find(m.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := place.Socket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the socket is left behind: %v", err)
+	}
+	if _, err := connectd.Status(t.Context(), m.Getenv); !errors.Is(err, connectd.ErrNone) {
+		t.Errorf("after its end: %v", err)
 	}
 }

@@ -167,10 +167,11 @@ func (s *session) report(ctx context.Context, event wire.Event) (bool, error) {
 }
 
 // finish tells the server of the session's end and forgets the session, unless the client takes it up meanwhile. The server is
-// not waited for long: it sees by itself that a session is silent.
+// not waited for long: it sees by itself that a session is silent. Where the daemon ends before, the next one goes on.
 func (s *session) finish() {
 	ctx, cancel := context.WithTimeout(s.daemon.ctx, endFor)
 	defer cancel()
+	told := s.st.SessionID == ""
 	for pause := retry / 4; s.st.Ended && s.st.SessionID != "" && ctx.Err() == nil; pause *= 2 {
 		err := s.reach(ctx)
 		if err == nil {
@@ -179,7 +180,7 @@ func (s *session) finish() {
 				continue
 			}
 		}
-		if err == nil || isRefusal(err) {
+		if told = err == nil || isRefusal(err); told {
 			break
 		}
 		s.mu.Unlock()
@@ -189,9 +190,10 @@ func (s *session) finish() {
 		}
 		s.mu.Lock()
 	}
-	if !s.st.Ended {
+	if !s.st.Ended || !told && s.daemon.ctx.Err() != nil {
 		return
 	}
+	left := s.leaves()
 	if held, err := s.daemon.place.Hold(s.id, time.Now().Add(time.Second)); err == nil {
 		s.daemon.place.Remove(s.id)
 		held.Release()
@@ -200,7 +202,9 @@ func (s *session) finish() {
 	s.replace(nil)
 	close(s.ended)
 	s.daemon.drop(s, s.hub)
-	s.late()
+	if left != nil {
+		s.daemon.lately(s.id, left, true)
+	}
 }
 
 // told records the answer of the wait about the session.
@@ -260,6 +264,7 @@ func (s *session) look() {
 		return
 	}
 	s.st.Ended = true
+	s.settle(hook.Call{Kind: hook.End})
 	s.stir()
 }
 
@@ -267,7 +272,7 @@ func (s *session) look() {
 func (s *session) info() local.SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return local.SessionInfo{Connection: s.st.Connection, Client: s.st.Client, SessionID: s.st.SessionID, Dir: s.st.Dir,
-		Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waker() != nil, Ready: s.batch != nil,
+	return local.SessionInfo{Connection: s.st.Connection, Client: s.st.Client, Version: s.st.Version,
+		SessionID: s.st.SessionID, Dir: s.st.Dir, Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waker() != nil, Ready: s.batch != nil,
 		Contact: s.contact, Trouble: s.problem}
 }

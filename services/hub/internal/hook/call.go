@@ -34,11 +34,17 @@ type Call struct {
 	AgentTranscript string `json:"agentTranscript,omitempty"`
 	Dir             string `json:"dir,omitempty"`
 	Model           string `json:"model,omitempty"`
+	// Version is the client's version, where it is known.
+	Version string `json:"version,omitempty"`
 	// Tool is the name of the tool, and Doing a safe summary of the call.
 	Tool  string `json:"tool,omitempty"`
 	Doing string `json:"doing,omitempty"`
 	// Use is the client's own id of the tool's call, which the events before and after it share; empty where it gives none.
 	Use string `json:"use,omitempty"`
+	// About names the call that a permission request is for, and the same call when it is over; clients give a request no id.
+	About string `json:"about,omitempty"`
+	// Agent is the client's own id of the subagent that an event is about, empty for the session's own events.
+	Agent string `json:"agent,omitempty"`
 	// Subject is the subject of a permission request: the command, the path, or the input in short.
 	Subject string `json:"subject,omitempty"`
 	// Exact are the whole command, or each path, that rules of permissions are compared with; none where it is unknown.

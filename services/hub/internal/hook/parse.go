@@ -14,6 +14,7 @@ type input struct {
 	SessionID  string          `json:"session_id"`
 	Transcript string          `json:"transcript_path"`
 	Agent      text            `json:"agent_transcript_path"`
+	AgentID    text            `json:"agent_id"`
 	Cwd        string          `json:"cwd"`
 	Event      string          `json:"hook_event_name"`
 	Source     string          `json:"source"`
@@ -67,7 +68,7 @@ func Parse(client, event string, stdin []byte, env func(string) string) (Call, e
 		return Call{}, errors.New("the client's input names no session (session_id)")
 	}
 	c := Call{Client: client, Event: in.Event, Kind: kind, Thread: in.SessionID, Transcript: in.Transcript, Dir: in.Cwd,
-		Model: short(string(in.Model), 100), Continued: in.StopActive}
+		Model: short(string(in.Model), 100), Continued: in.StopActive, Agent: short(clean(string(in.AgentID)), maxThread)}
 	if client == "claude" {
 		c.Headless = HeadlessClaude(env)
 		if pid, err := strconv.Atoi(env("CLAUDE_PID")); err == nil && pid > 1 {

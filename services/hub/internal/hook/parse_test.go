@@ -74,6 +74,7 @@ func TestEachClientsInputBecomesACall(t *testing.T) {
 		if c.want.Kind != hook.Nothing {
 			c.want.Thread = "s"
 		}
+		got.About = "" // a test of its own is about it
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, got, c.want)
 		}

@@ -95,6 +95,9 @@ func (c *Call) tool(in input) {
 	if c.Kind == Permission {
 		c.Unsandboxed = ti.Unsandboxed
 	}
+	if c.Kind == Permission || c.Kind == After {
+		c.About = named(c.Tool, line, in.ToolInput)
+	}
 	switch name := c.Tool; {
 	case name == "apply_patch":
 		paths, all := PatchPaths(line)

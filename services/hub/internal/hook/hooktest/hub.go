@@ -32,9 +32,12 @@ type Hub struct {
 	alerts []string
 	answer string
 	asked  []string
-	delay  time.Duration
-	mode   string
-	files  wire.Files
+	// taken are the reasons for which questions were taken back, after which the last one is expired.
+	taken []string
+	gone  bool
+	delay time.Duration
+	mode  string
+	files wire.Files
 	// keeps leaves mail a reason to wake when its receipt has come, as if the receipt were on its way.
 	keeps bool
 	// hold is the time after which unconfirmed mail comes again.
@@ -171,23 +174,6 @@ func (h *Hub) stir(s *session) {
 	h.changed = make(chan struct{})
 }
 
-// Answer sets the person's answer to every question.
-func (h *Hub) Answer(text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.answer = text
-	close(h.changed)
-	h.changed = make(chan struct{})
-}
-
-// Asked returns the questions to the person, each with the assurance that it demands, and whether
-// its answer comes as mail too.
-func (h *Hub) Asked() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.asked)
-}
-
 // Alerts returns the alerts to the person.
 func (h *Hub) Alerts() []string {
 	h.mu.Lock()
@@ -302,38 +288,6 @@ func (h *Hub) route(r *http.Request) any {
 		return h.question(r, body)
 	}
 	return nil
-}
-
-func (h *Hub) question(r *http.Request, body *json.Decoder) any {
-	var in struct {
-		Question, Assurance string
-		Tell                *bool
-	}
-	h.mu.Lock()
-	if r.Method == http.MethodPost {
-		_ = body.Decode(&in)
-		h.asked = append(h.asked, fmt.Sprintf("%s (%s, told %v)", in.Question, in.Assurance, in.Tell == nil || *in.Tell))
-	}
-	for deadline := time.After(200 * time.Millisecond); h.answer == "" && r.Method == http.MethodGet; {
-		c := h.changed
-		h.mu.Unlock()
-		select {
-		case <-c:
-		case <-r.Context().Done():
-			deadline = nil
-		case <-deadline:
-			return map[string]string{"questionId": "q", "status": "pending"}
-		}
-		h.mu.Lock()
-		if deadline == nil {
-			break
-		}
-	}
-	defer h.mu.Unlock()
-	if h.answer == "" {
-		return map[string]string{"questionId": "q", "status": "pending"}
-	}
-	return map[string]string{"questionId": "q", "status": "answered", "response": h.answer, "answeredBy": "human"}
 }
 
 // find returns the session of a call, which a start makes with the lowest free address.

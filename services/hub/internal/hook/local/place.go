@@ -1,9 +1,6 @@
 package local
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,9 +15,6 @@ type Place struct {
 	// Connections is the directory of the connections.
 	Connections string
 }
-
-// longest is a length of paths that every system accepts for a socket, in bytes.
-const longest = 100
 
 // Find returns the place of this user, and makes its directory if it is missing.
 func Find(env func(string) string) (Place, error) {
@@ -53,6 +47,12 @@ func private(dir string) error {
 	return ownOnly(dir, info)
 }
 
+// Late returns the place of what is left to do for sessions that have ended, and makes its directory if it is missing.
+func (p Place) Late() (Place, error) {
+	l := Place{filepath.Join(p.Dir, "late"), p.Connections}
+	return l, os.MkdirAll(l.sessions(), 0o700)
+}
+
 func (p Place) sessions() string { return filepath.Join(p.Dir, "sessions") }
 
 // Lock is the path of the daemon's lock.
@@ -60,25 +60,3 @@ func (p Place) Lock() string { return filepath.Join(p.Dir, "lock") }
 
 // Log is the path of the daemon's log.
 func (p Place) Log() string { return filepath.Join(p.Dir, "log") }
-
-// Socket is the path of the daemon's socket. Where the directory's path is too long for one, it is in a private directory
-// for temporary files, named after the directory.
-func (p Place) Socket() (string, error) {
-	path := filepath.Join(p.Dir, "s")
-	if len(path) <= longest {
-		return path, nil
-	}
-	sum := sha256.Sum256([]byte(p.Dir))
-	for _, root := range []string{os.TempDir(), "/tmp"} {
-		dir := filepath.Join(root, fmt.Sprintf("parley-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
-		path = filepath.Join(dir, "s")
-		if len(path) > longest {
-			continue
-		}
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			continue
-		}
-		return path, private(dir)
-	}
-	return "", fmt.Errorf("no directory has a path that is short enough for a socket; set %s to a short one", connection.Variable)
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net"
 	"time"
 
@@ -19,8 +20,11 @@ const (
 	// Hook answers one event.
 	Hook Op = "hook"
 	// Wait holds until there is a wake. Watch goes on after each, and after the session with the next of the same client.
-	Wait   Op = "wait"
-	Watch  Op = "watch"
+	Wait  Op = "wait"
+	Watch Op = "watch"
+	// Guard holds while a process waits for the person's answer to a permission request. If the process ends without an
+	// [Ack], its client has ended it, and the daemon takes the question back.
+	Guard  Op = "guard"
 	Status Op = "status"
 	Stop   Op = "stop"
 )
@@ -35,6 +39,8 @@ type Request struct {
 	Env        map[string]string `json:"env,omitempty"`
 	// Budget is the time for an answer in milliseconds.
 	Budget int64 `json:"budget,omitempty"`
+	// Asked is the permission request of [Guard], as a word of [hook.Asked].
+	Asked string `json:"asked,omitempty"`
 }
 
 // Response is the answer of the daemon. After a response with a receipt, the process sends an [Ack] when its output was
@@ -72,6 +78,7 @@ type Info struct {
 type SessionInfo struct {
 	Connection string    `json:"connection"`
 	Client     string    `json:"client"`
+	Version    string    `json:"version,omitempty"`
 	SessionID  string    `json:"sessionId,omitempty"`
 	Dir        string    `json:"dir,omitempty"`
 	Seen       time.Time `json:"seen"`
@@ -101,6 +108,9 @@ var ErrNoDaemon = errors.New("no daemon runs for this user")
 // Dial connects to the daemon.
 func (p Place) Dial(ctx context.Context) (*Conn, error) {
 	path, err := p.Socket()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(ErrNoDaemon, err)
+	}
 	if err != nil {
 		return nil, err
 	}

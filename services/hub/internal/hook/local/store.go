@@ -112,6 +112,8 @@ func (p Place) All() []string {
 const (
 	// Shown marks a receipt: the model has the mail and answers that it confirms.
 	Shown = "shown"
+	// Asked marks a permission request about which the person was asked, as a word of [hook.Asked].
+	Asked = "asked"
 	// Allowed marks a permission that the person gave for the session, by [Sum].
 	Allowed = "allowed"
 )

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"parley.internal/services/hub/internal/checkout/snapshot"
@@ -96,7 +97,9 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 		s.Env = e
 	}
 	event := s.Event(call)
+	settled := p.settles(ctx, call)
 	out := p.ask(ctx, &s, call, event)
+	settled.Wait()
 	reply, receipt := s.Reply(call, event, out, p.conn)
 	if call.Kind == hook.End && out != nil {
 		p.place.Remove(id)
@@ -107,6 +110,32 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 	}
 	_ = p.place.Save(id, &s) // without it the next hook asks again, and mail that was shown is marked when it comes again
 	return reply.Code
+}
+
+// settles takes back the questions about permission requests that the event shows to be settled in the client, beside the
+// server's answer to the event. Those for which there is no time are left to the next event.
+func (p *Process) settles(ctx context.Context, call hook.Call) *sync.WaitGroup {
+	var all sync.WaitGroup
+	if !call.Kind.May() {
+		return &all
+	}
+	id := p.session(call)
+	words, reason := call.Settles(p.place.Marks(id, local.Asked))
+	if len(words) == 0 {
+		return &all
+	}
+	hub, err := p.connect(ctx)
+	if err != nil {
+		return &all
+	}
+	for _, word := range words {
+		all.Go(func() {
+			if hub.TakesBack(ctx, word, reason) {
+				p.place.Unmark(id, local.Asked, word)
+			}
+		})
+	}
+	return &all
 }
 
 // ask calls the server for an event. It is nil without an answer in time.

@@ -3,6 +3,9 @@ package process
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"parley.internal/services/hub/internal/hook"
@@ -18,13 +21,15 @@ const (
 	oneWait         = 50 * time.Second
 	// askTime is the time for the question to reach the server. Without it nobody is rung, and the client asks at once.
 	askTime = 3 * time.Second
+	// backFor is the time for taking the question back, with which the client's limit for the hook is not reached.
+	backFor = 1500 * time.Millisecond
 	// firstPause and longestPause are the times between two looks at a server that is away.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second
 )
 
 // permission answers a permission request by the person's rules, or asks the person. Without an answer in time nothing is said,
-// and the client asks by itself.
+// and the client asks by itself; the question is taken back then, and where the client needs its answer no longer.
 func (p *Process) permission(ctx context.Context, call hook.Call) int {
 	hub, err := p.connect(ctx)
 	if err != nil || !p.conn.Permissions.On {
@@ -49,8 +54,13 @@ func (p *Process) permission(ctx context.Context, call hook.Call) int {
 		p.print(call.Permit(true, ""))
 		return 0
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // a client that needs no answer any more
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, patience(call.Client, p.conn.Permissions.Timeout))
 	defer cancel()
+	if client := processOf(call); client.PID != 0 {
+		go endsWith(ctx, client, cancel)
+	}
 	who := s.SessionID
 	if who == "" {
 		who = p.conn.Program
@@ -79,23 +89,25 @@ func patience(client string, seconds int) time.Duration {
 	return limit
 }
 
-// rings asks the person and waits for the answer until ctx ends. Once the person has been asked, a server that is away or
-// restarts is waited for: the question is still there when it is back.
+// rings asks the person and waits for the answer until ctx ends; then it takes the question back, unless an answer came before
+// that. Once the person has been asked, a server that is away or restarts is waited for: the question is still there when it is
+// back.
 func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, who string) (remote.Answer, error) {
 	question, about := hook.Question(call, who)
 	end, _ := ctx.Deadline()
-	asking, cancel := context.WithTimeout(ctx, askTime)
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime) // what was put is known, and taken back
 	defer cancel()
 	a, err := hub.Ask(asking, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
 		Tell:      new(bool), // the hook takes the answer
 		Assurance: p.conn.Permissions.Asked(),
-		TTL:       int64(time.Until(end).Seconds()) + 1})
+		TTL:       int64((time.Until(end) + backFor).Seconds()) + 1}) // where it cannot be taken back, it ends with the hook
 	if err != nil {
 		return a, err
 	}
-	id, pause := a.QuestionID, firstPause
-	for a.Status == "pending" && ctx.Err() == nil {
-		next, err := answerOf(ctx, hub, id)
+	asked := hook.Asked{Question: a.QuestionID, About: call.About, Agent: call.Agent}
+	defer p.guarded(call, asked.String())()
+	for pause := firstPause; a.Status == "pending" && ctx.Err() == nil; {
+		next, err := answerOf(ctx, hub, asked.Question)
 		var refusal *remote.Error
 		switch {
 		case err == nil:
@@ -107,7 +119,38 @@ func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, wh
 			pause = min(2*pause, longestPause)
 		}
 	}
-	return a, ctx.Err()
+	if a.Status != "pending" {
+		return a, nil
+	}
+	reason := hook.TooLate
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		reason = hook.Settled
+	}
+	back, cancelBack := context.WithTimeout(context.WithoutCancel(ctx), backFor)
+	defer cancelBack()
+	return hub.Withdraw(back, asked.Question, reason)
+}
+
+// guarded notes that the person was asked, for the hooks that tell of the client's going on, and for the daemon, which takes the
+// question back if this process is killed. The function that is returned ends both.
+func (p *Process) guarded(call hook.Call, asked string) (end func()) {
+	id := p.session(call)
+	dialing, cancel := context.WithTimeout(context.Background(), Budget)
+	defer cancel()
+	conn, err := p.place.Dial(dialing)
+	if err == nil {
+		_ = conn.SetDeadline(time.Now().Add(Budget))
+		_ = conn.Send(local.Request{Op: local.Guard, Connection: p.id, Call: hook.Call{Thread: call.Thread}, Asked: asked})
+	}
+	_ = p.place.Mark(id, local.Asked, asked) // without it the question ends with this process alone
+	return func() {
+		p.place.Unmark(id, local.Asked, asked)
+		if conn != nil {
+			_ = conn.SetDeadline(time.Now().Add(Budget))
+			_ = conn.Send(local.Ack{})
+			_ = conn.Close()
+		}
+	}
 }
 
 // answerOf waits once for the answer to a question. A server that says nothing for longer than that is away.

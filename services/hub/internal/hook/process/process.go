@@ -80,7 +80,7 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 	if p.place, err = local.Find(p.Env); err != nil {
 		return 0
 	}
-	call.Headless = call.Headless || call.Client == "codex" && headlessCodex(call)
+	describe(&call, p.Env)
 	if waits {
 		return p.wait(ctx, call)
 	}

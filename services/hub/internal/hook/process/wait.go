@@ -8,6 +8,7 @@ import (
 
 	"parley.internal/services/hub/internal/hook"
 	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/session"
 )
 
 // A hook waits for at most a day, as long as a client lets it run.
@@ -30,15 +31,7 @@ func (p *Process) wait(ctx context.Context, call hook.Call) int {
 		ctx, cancel = context.WithTimeout(ctx, longestWait)
 		defer cancel()
 	}
-	go func() {
-		for ctx.Err() == nil {
-			if !local.Alive(client.PID, client.Start) {
-				cancel()
-				return
-			}
-			sleep(ctx, lookAgain)
-		}
-	}()
+	go endsWith(ctx, client, cancel)
 	for ctx.Err() == nil {
 		code, err := p.waitOnce(ctx, call)
 		if err == nil {
@@ -50,6 +43,17 @@ func (p *Process) wait(ctx context.Context, call hook.Call) int {
 		sleep(ctx, lookAgain)
 	}
 	return 0
+}
+
+// endsWith calls cancel when the client's process is gone, and returns then or when ctx ends.
+func endsWith(ctx context.Context, client session.Process, cancel context.CancelFunc) {
+	for ctx.Err() == nil {
+		if !local.Alive(client.PID, client.Start) {
+			cancel()
+			return
+		}
+		sleep(ctx, lookAgain)
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"parley.internal/services/hub/internal/hook"
 	"parley.internal/shared/hook/wire"
 )
 
@@ -102,6 +104,24 @@ func (h *Hub) Ask(ctx context.Context, q Question) (a Answer, err error) {
 func (h *Hub) Response(ctx context.Context, id string, wait time.Duration) (a Answer, err error) {
 	path := fmt.Sprintf("/v1/questions/%s/response?waitMs=%d", url.PathEscape(id), wait.Milliseconds())
 	return a, h.call(ctx, http.MethodGet, path, nil, &a)
+}
+
+// Withdraw takes a question back for a reason. An answer that was given before stands, and is returned.
+func (h *Hub) Withdraw(ctx context.Context, id, reason string) (a Answer, err error) {
+	in := map[string]string{"reason": reason}
+	return a, h.call(ctx, http.MethodPost, "/v1/questions/"+url.PathEscape(id)+"/withdraw", in, &a)
+}
+
+// TakesBack withdraws the question of a permission request, by a word of [hook.Asked], and reports whether nothing is left to do:
+// it is withdrawn, or the server refuses that for good.
+func (h *Hub) TakesBack(ctx context.Context, word, reason string) bool {
+	asked, ok := hook.ParseAsked(word)
+	if !ok {
+		return true
+	}
+	_, err := h.Withdraw(ctx, asked.Question, reason)
+	var refusal *Error
+	return err == nil || errors.As(err, &refusal) && refusal.Refused()
 }
 
 // Alert tells the person something that wants no answer.

@@ -76,7 +76,7 @@ func (s *State) Input(c hook.Call, e wire.Event, maxBytes int) wire.HookInput {
 	case wire.Start, wire.Resume, wire.Prompt, wire.Compact, wire.Tool:
 		in.Directory, in.Branch = cut(s.Dir, 300), cut(s.Repo.Branch(), 200)
 		in.Worktree, in.Project = cut(s.Repo.Worktree, 200), cut(s.Repo.Project, 300)
-		in.Model, in.Headless = cut(s.Model, 100), s.Headless
+		in.ClientVersion, in.Model, in.Headless = cut(s.Version, 40), cut(s.Model, 100), s.Headless
 		host, _ := os.Hostname() // for people alone
 		in.Host = cut(host, 100)
 	}

@@ -22,6 +22,7 @@ type State struct {
 	Dir      string     `json:"dir,omitempty"`
 	Repo     Repository `json:"repo,omitzero"`
 	Model    string     `json:"model,omitempty"`
+	Version  string     `json:"version,omitempty"`
 	Headless bool       `json:"headless,omitempty"`
 	// Process is the client's, where it is known.
 	Process Process `json:"process,omitzero"`
@@ -103,6 +104,9 @@ func (s *State) Begin(c hook.Call, now time.Time) {
 	}
 	if c.Model != "" {
 		s.Model = c.Model
+	}
+	if c.Version != "" {
+		s.Version = c.Version
 	}
 	if c.Transcript != "" {
 		s.Transcript = c.Transcript

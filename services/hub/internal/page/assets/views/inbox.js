@@ -131,7 +131,7 @@ class Inbox extends View {
       await api(`/v1/questions/${id}/answer`, { body: { response: wait.response }, keepalive });
       toast(`Answered: ${wait.response}`);
     } catch (e) {
-      toast(e.status === 409 ? 'It was answered elsewhere, or has expired.' : `Not answered: ${e.message}`);
+      toast(e.status === 409 ? 'It was answered elsewhere, was withdrawn, or has expired.' : `Not answered: ${e.message}`);
       if (this.last) this.querySelector('#asked ul').known?.clear();
     }
     if (this.isConnected) this.update();

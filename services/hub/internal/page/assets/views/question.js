@@ -114,7 +114,10 @@ class Question extends HTMLElement {
     set('state', 'Waiting for your answer');
     this.ended = false;
     if (this.task.status === 'done') this.showEnd({ ...q, status: 'answered' });
-    else if (this.task.status === 'derezzed') this.showEnd({ status: 'expired' });
+    else if (this.task.status === 'derezzed') {
+      const { cancelledBy, reason, note } = this.task;
+      this.showEnd({ status: 'expired', withdrawn: cancelledBy && (reason || note || 'its answer is not needed any more') });
+    }
     else this.waited = true;
     this.tick();
     this.redraw();
@@ -146,7 +149,9 @@ class Question extends HTMLElement {
     if (r.status === 'pending' || !this.isConnected) return;
     this.ended = true;
     clearTimeout(this.timer);
-    if (r.status === 'expired') return this.finish('This question expired without an answer');
+    if (r.status === 'expired') {
+      return this.finish(r.withdrawn ? `This question was withdrawn: ${r.withdrawn}` : 'This question expired without an answer');
+    }
     const mine = r.response === this.sent;
     this.finish(this.waited && !mine ? 'This question was answered elsewhere' : 'This question is answered', mine);
     const how = { passkey: ' · with a passkey', device: ' · from a paired device', local: ' · from the machine of the agents' }[r.answeredWith] || '';
