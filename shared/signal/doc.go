@@ -3,7 +3,8 @@
 //
 // A question is a task of the type question for the target user, in the same collection and under
 // the same kind of lifecycle as all tasks. It is answered once, by a person, and the answer wakes
-// an agent that waits for it. An alert is a task too, which no agent takes up and which appears
+// an agent that waits for it. Its asker may take it back while nobody has answered; a later answer
+// is refused with the reason. An alert is a task too, which no agent takes up and which appears
 // only in queries for alerts.
 //
 // Changes of tasks of all types may send a push. A table of pure rules selects these changes. One

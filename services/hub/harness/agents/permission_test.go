@@ -124,7 +124,8 @@ func TestTheCommandAnswerDecidesWhatARealClientMayDo(t *testing.T) {
 			t.Error("the client did not do as the person said")
 		}
 		shown, err := a.person.ListClients(t.Context(), hook.ClientsInput{})
-		if err != nil || len(shown.Clients) == 0 || !strings.Contains(a.run(a.client, "--version"), cmp.Or(shown.Clients[0].Version, "none")) {
+		if err != nil || len(shown.Clients) == 0 || !strings.Contains(a.run(a.client, "--version"),
+			cmp.Or(shown.Clients[0].Version, "none")) {
 			t.Errorf("the session's client is %+v, %v", shown.Clients, err)
 		}
 	})

@@ -48,7 +48,8 @@ func (j *connector) status(ctx context.Context) error {
 		if !s.Contact.IsZero() {
 			contact = until(s.Contact)
 		}
-		cells := []string{dash(s.SessionID), strings.TrimSpace(s.Client + " " + s.Version), dash(s.Dir), sessionState(s), until(s.Seen), contact, dash(s.Trouble)}
+		client := strings.TrimSpace(s.Client + " " + s.Version)
+		cells := []string{dash(s.SessionID), client, dash(s.Dir), sessionState(s), until(s.Seen), contact, dash(s.Trouble)}
 		for i := range cells {
 			cells[i] = printable.Line(cells[i])
 		}

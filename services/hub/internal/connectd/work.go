@@ -273,6 +273,6 @@ func (s *session) info() local.SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return local.SessionInfo{Connection: s.st.Connection, Client: s.st.Client, Version: s.st.Version,
-		SessionID: s.st.SessionID, Dir: s.st.Dir, Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil, Waiter: s.waker() != nil, Ready: s.batch != nil,
-		Contact: s.contact, Trouble: s.problem}
+		SessionID: s.st.SessionID, Dir: s.st.Dir, Seen: s.st.Seen, InTurn: s.st.InTurn, Paused: s.st.Pause != nil,
+		Waiter: s.waker() != nil, Ready: s.batch != nil, Contact: s.contact, Trouble: s.problem}
 }

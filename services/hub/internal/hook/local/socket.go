@@ -63,8 +63,8 @@ func (p Place) MakeSocket() (string, error) {
 		}
 		refused = errors.Join(refused, err, os.Remove(dir))
 	}
-	return "", errors.Join(fmt.Errorf("no directory for a socket has a path that is short enough and is safe from other users; set %s to a "+
-		"short path", connection.Variable), refused)
+	return "", errors.Join(fmt.Errorf("no directory for a socket has a path that is short enough and is safe from other "+
+		"users; set %s to a short path", connection.Variable), refused)
 }
 
 // RemoveSocket removes the daemon's socket, with the directory that was made for it.
