@@ -37,18 +37,18 @@ const (
 // lines are the lines of the calls that wait for a task, by user.
 type lines struct {
 	line.Lines[*task.Task]
-	once sync.Once
-	desk *store.Desk[task.Task]
+	once        sync.Once
+	distributor *store.Distributor[task.Task]
 }
 
-// open returns the desk that is given the tasks that appear while calls wait.
-func (l *lines) open() *store.Desk[task.Task] {
+// open returns the distributor that is given the tasks that appear while calls wait.
+func (l *lines) open() *store.Distributor[task.Task] {
 	l.once.Do(func() {
-		l.desk = store.NewDesk(func(user string, d store.Doc[task.Task]) {
+		l.distributor = store.NewDistributor(func(user string, d store.Doc[task.Task]) {
 			l.Offer(user, line.Work[*task.Task]{ID: d.ID, Value: &d.Value})
 		})
 	})
-	return l.desk
+	return l.distributor
 }
 
 // seeker is one call that looks for a task to claim.
@@ -177,13 +177,13 @@ func (k *seeker) seek(ctx context.Context, deadline time.Time) (w line.Work[*tas
 		if w, ok := k.place.Take(); ok || waited {
 			return w, nil
 		}
-		err = task.Tasks.WaitAt(store.WithEnd(ctx, k.place.Given(), store.EndOf(ctx)), k.lines.open(),
+		err = task.Tasks.WaitOn(store.WithEnd(ctx, k.place.Given(), store.EndOf(ctx)), k.lines.open(),
 			k.DB.User(k.caller.User), k.where(), time.Until(deadline), func(ctx context.Context) (bool, error) {
 				for {
 					fits := k.fits()
 					k.place.Looking(fits)
 					found, err := k.look(ctx, fits)
-					// Before the store listens it may keep changes from the desk, and another look follows.
+					// Before the store listens it may keep changes from the distributor, and another look follows.
 					if err != nil || found || !store.Listening(ctx) || k.place.Idle() {
 						return found, err
 					}

@@ -179,7 +179,7 @@ func (c Cases) Check(o *Op) error {
 	}
 	for _, r := range []Right{c.Rights.Program, c.Rights.Unbound, c.Rights.Human} {
 		if r != May && r != MayNot && r != OwnOnly {
-			say("Rights must say what another program, an unbound key and a human may do")
+			say("Rights must have an outcome for another program, an unbound key and a human")
 			break
 		}
 	}

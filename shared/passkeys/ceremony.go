@@ -131,9 +131,9 @@ func take(
 	return c, id, nil
 }
 
-// once runs fn with the ceremony of a challenge in a transaction, which ends the ceremony whether or not fn fails. What fn
-// writes is kept only if it does not: fn reads, and returns its writes.
-func (s *Service) once(
+// consume runs fn with the ceremony of a challenge in a transaction, which ends the ceremony whether or not fn fails.
+// What fn writes is kept only if it does not: fn reads, and returns its writes.
+func (s *Service) consume(
 	ctx context.Context, user string, p purpose, keyID, clientData string,
 	fn func(ctx context.Context, tx *store.Tx, c ceremony) (write func(), err error),
 ) error {
@@ -168,7 +168,7 @@ func (s *Service) prove(ctx context.Context, c identity.Caller, p purpose, a Ass
 		return done, err
 	}
 	now := s.Now()
-	return done, s.once(ctx, c.User, p, c.KeyID, a.ClientDataJSON,
+	return done, s.consume(ctx, c.User, p, c.KeyID, a.ClientDataJSON,
 		func(ctx context.Context, tx *store.Tx, begun ceremony) (func(), error) {
 			done = begun
 			docs, err := all(ctx, tx)

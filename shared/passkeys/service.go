@@ -134,7 +134,7 @@ func (s *Service) Add(ctx context.Context, c identity.Caller, in AddInput) (View
 		return out, err
 	}
 	now := s.Now()
-	err = s.once(ctx, c.User, toAdd, c.KeyID, in.Credential.ClientDataJSON,
+	err = s.consume(ctx, c.User, toAdd, c.KeyID, in.Credential.ClientDataJSON,
 		func(ctx context.Context, tx *store.Tx, begun ceremony) (func(), error) {
 			docs, err := all(ctx, tx)
 			if err != nil {

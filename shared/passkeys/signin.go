@@ -39,7 +39,7 @@ func (s *Service) FinishSignIn(ctx context.Context, a Assertion) (SignIn, error)
 		return SignIn{}, errSignIn
 	}
 	var begun ceremony
-	err = s.once(ctx, nobody, toSignIn, "", a.ClientDataJSON,
+	err = s.consume(ctx, nobody, toSignIn, "", a.ClientDataJSON,
 		func(_ context.Context, _ *store.Tx, c ceremony) (func(), error) {
 			begun = c
 			return func() {}, nil

@@ -38,9 +38,9 @@ type listener struct {
 }
 
 type waiter struct {
-	where []Cond
-	wake  chan struct{}
-	desk  *desk // that is given the changes in place of a wake, nil for none
+	where       []Cond
+	wake        chan struct{}
+	distributor *distributor // that is given the changes in place of a wake, nil for none
 }
 
 func newWaits(d Driver) *waits {
@@ -160,7 +160,7 @@ func (w *waits) notify(l *listener, c Change) {
 		}
 		w.mu.Lock()
 		l.waiters.matching(c.Fields, func(wt *waiter) {
-			if wt.desk == d {
+			if wt.distributor == d {
 				wt.awake()
 			}
 		})
@@ -168,8 +168,8 @@ func (w *waits) notify(l *listener, c Change) {
 	}
 }
 
-// wake wakes the waiters that a change concerns, and returns the desks of those that have one.
-func (w *waits) wake(l *listener, c Change) (desks []*desk) {
+// wake wakes the waiters that a change concerns, and returns the distributors of those that have one.
+func (w *waits) wake(l *listener, c Change) (distributors []*distributor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -182,14 +182,14 @@ func (w *waits) wake(l *listener, c Change) (desks []*desk) {
 		}
 	case c.Fields != nil:
 		l.waiters.matching(c.Fields, func(wt *waiter) {
-			if wt.desk == nil {
+			if wt.distributor == nil {
 				wt.awake()
-			} else if !slices.Contains(desks, wt.desk) {
-				desks = append(desks, wt.desk)
+			} else if !slices.Contains(distributors, wt.distributor) {
+				distributors = append(distributors, wt.distributor)
 			}
 		})
 	}
-	return desks
+	return distributors
 }
 
 // awake makes the waiter look, now or when it has looked.
@@ -270,7 +270,8 @@ func (c Collection[T]) Wait(
 }
 
 func (c Collection[T]) wait(
-	ctx context.Context, t *Tenant, where []Cond, d time.Duration, to *desk, check func(context.Context) (bool, error),
+	ctx context.Context, t *Tenant, where []Cond, d time.Duration, to *distributor,
+	check func(context.Context) (bool, error),
 ) error {
 	if strings.Contains(c.Name, "*") {
 		return fault.New(fault.Internal, "store: %s is below documents, and a wait follows the collection of those", c.Name)
@@ -283,7 +284,7 @@ func (c Collection[T]) wait(
 	if err != nil {
 		return err
 	}
-	wt := &waiter{wake: make(chan struct{}, 1), desk: to}
+	wt := &waiter{wake: make(chan struct{}, 1), distributor: to}
 	for _, cond := range where {
 		cond, err := cond.encoded()
 		if err != nil {

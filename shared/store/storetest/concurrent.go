@@ -242,10 +242,10 @@ func takeTurns(t *testing.T, db *store.DB) {
 	}
 }
 
-func waitAtDesk(t *testing.T, db *store.DB) {
+func waitOnDistributor(t *testing.T, db *store.DB) {
 	const many = 5
 	u, given := db.User("u"), make(chan store.Doc[item], 10*many)
-	desk := store.NewDesk(func(user string, d store.Doc[item]) {
+	distributor := store.NewDistributor(func(user string, d store.Doc[item]) {
 		if user == "u" {
 			given <- d
 		}
@@ -257,12 +257,12 @@ func waitAtDesk(t *testing.T, db *store.DB) {
 	end := make(chan struct{})
 	for i := range many {
 		go func() {
-			ends <- items.WaitAt(store.WithEnd(t.Context(), end), desk, u, where(fmt.Sprint(i)), time.Minute,
+			ends <- items.WaitOn(store.WithEnd(t.Context(), end), distributor, u, where(fmt.Sprint(i)), time.Minute,
 				func(c context.Context) (bool, error) { looks <- store.Listening(c); return false, nil })
 		}()
 		listening(t, looks)
 	}
-	woken, ended := waiting(t, db, "u", time.Minute) // beside the desk
+	woken, ended := waiting(t, db, "u", time.Minute) // beside the distributor
 	listening(t, woken)
 	for len(looks) > 0 {
 		<-looks
@@ -281,7 +281,7 @@ func waitAtDesk(t *testing.T, db *store.DB) {
 				t.Errorf("given %+v, want %s", d, put1.id)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatalf("the desk is not given %s", put1.id)
+			t.Fatalf("the distributor is not given %s", put1.id)
 		}
 	}
 	over(t, ended)

@@ -122,7 +122,7 @@ func Suite(t *testing.T, open Open) {
 		{"what a user keeps is counted", usage},
 		{"an erasure deletes all documents of a user and none of another", erases},
 		{"a wait is woken by a change that matches", waitWakes},
-		{"a desk is given a change once, in place of the waits at it", waitAtDesk},
+		{"a distributor is given a change once, in place of the waits on it", waitOnDistributor},
 		{"a wait ends by itself and when the store drains", waitEnds},
 		{"too many waiters are turned away", waitCap},
 		{"a wait follows no collection below documents", waitBelow},

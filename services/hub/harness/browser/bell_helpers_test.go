@@ -72,7 +72,11 @@ const subscribing = `(() => {
 		toJSON: () => ({endpoint: %[1]q, expirationTime: null, keys: {p256dh: %[2]q, auth: %[3]q}}),
 		unsubscribe: async () => { delete localStorage[slot]; return true; } } : null; };
 	p.getSubscription = async () => made();
-	p.subscribe = async o => { if (!o.userVisibleOnly) throw new Error('silent pushes'); localStorage[slot] = o.applicationServerKey.join(); return made(); };
+	p.subscribe = async o => {
+		if (!o.userVisibleOnly) throw new Error('silent pushes');
+		localStorage[slot] = o.applicationServerKey.join();
+		return made();
+	};
 })()`
 
 // browser returns a tab of a new browser that may show notifications, at an address of the console.

@@ -63,7 +63,6 @@ var elsewhere = []struct{ dir, files, reason string }{
 
 	{"services/hub/harness/hubtest", "badinput_test.go claim_test.go pause_test.go session_test.go team_words_test.go tenancy_test.go",
 		"races, pauses, sessions, words, inputs and collisions of names that no spec can say"},
-	{"shared/passkeys", "cases.go operations.go", "its operations are of the toolset of keys"},
 	{"services/hub/harness/demo", "files.go play.go play_test.go talk.go work.go", "the calls of a scripted day"},
 	{"services/hub/harness/agents", "agent_test.go attach_test.go hooks_test.go runner_test.go",
 		"the scripts of the models call tools, and people and agents call them beside the clients"},
@@ -136,7 +135,7 @@ func TestNoFileOutsideADomainNamesItsOperations(t *testing.T) {
 
 func TestNamesOfOperationsAreFoundInTextsAndCalls(t *testing.T) {
 	t.Parallel()
-	n := operationNames{toolsets: map[string]string{"get_thing": "x"}, methods: map[string]string{"GetThing": "get_thing"}}
+	n := operationNames{domains: map[string]string{"get_thing": "x"}, methods: map[string]string{"GetThing": "get_thing"}}
 	const client = "import \"parley.internal/shared/client\"\n"
 	for source, found := range map[string]bool{
 		`var v = "get_thing"`:                       true,
@@ -162,15 +161,15 @@ func TestNamesOfOperationsAreFoundInTextsAndCalls(t *testing.T) {
 
 // operationNames are the ways in which a file can name an operation.
 type operationNames struct {
-	toolsets map[string]string // by operation
-	methods  map[string]string // the operations by the methods of the client that call them
+	domains map[string]string // the packages by their operations
+	methods map[string]string // the operations by the methods of the client that call them
 }
 
 func operations(t *testing.T) operationNames {
 	t.Helper()
 	n := operationNames{map[string]string{}, map[string]string{}}
 	for _, o := range app.New(nil, app.Ports{}).Catalogue().Ops() {
-		n.toolsets[o.Name] = o.Toolset
+		n.domains[o.Name], _, _ = strings.Cut(strings.TrimPrefix(o.In.PkgPath(), "parley.internal/shared/"), "/")
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "shared/client/operations_gen.go"), nil, 0)
 	if err != nil {
@@ -183,8 +182,8 @@ func operations(t *testing.T) operationNames {
 			}
 		}
 	}
-	if len(n.methods) != len(n.toolsets) {
-		t.Fatalf("the client has methods for %d of %d operations", len(n.methods), len(n.toolsets))
+	if len(n.methods) != len(n.domains) {
+		t.Fatalf("the client has methods for %d of %d operations", len(n.methods), len(n.domains))
 	}
 	return n
 }
@@ -215,7 +214,7 @@ func (n operationNames) inTexts(node ast.Node) (out []string) {
 		if x, ok := node.(*ast.BasicLit); ok && x.Kind == token.STRING {
 			text, _ := strconv.Unquote(x.Value) // the parser has checked it
 			for _, w := range word.FindAllString(text, -1) {
-				if n.toolsets[w] != "" && (w == text || !ordinary[w]) {
+				if n.domains[w] != "" && (w == text || !ordinary[w]) {
 					out = append(out, w)
 				}
 			}
@@ -225,16 +224,16 @@ func (n operationNames) inTexts(node ast.Node) (out []string) {
 	return out
 }
 
-// inDomain reports whether a file belongs to a domain with operations of the operation's toolset. The overview and the
-// feed belong to the toolset of sessions, and the cases of any domain may prepare with another's operations.
+// inDomain reports whether a file belongs to the domain of an operation, which is that of its input's type. The cases of
+// any domain may prepare with another's operations.
 func (n operationNames) inDomain(file, name string) bool {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || parts[0] != "shared" {
 		return false
 	}
-	if parts[1] == n.toolsets[name] || parts[1] == "overview" || parts[1] == "feed" {
+	if parts[1] == n.domains[name] {
 		return true
 	}
-	isDomain := slices.Contains(slices.Collect(maps.Values(n.toolsets)), parts[1])
+	isDomain := slices.Contains(slices.Collect(maps.Values(n.domains)), parts[1])
 	return isDomain && len(parts) == 3 && strings.HasSuffix(parts[2], "cases.go")
 }

@@ -179,7 +179,8 @@ func TestAServerBehindTheCaddyfileHasWaitsMCPAndTheAddressesOfItsCallers(t *test
 		err  error
 	}
 	came := make(chan answer, 1)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/questions", strings.NewReader(`{"question":"Ship it?","waitMs":50000}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/questions",
+		strings.NewReader(`{"question":"Ship it?","waitMs":50000}`))
 	hubtest.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+keys["PARLEY_KEY"])
 	req.Header.Set("Content-Type", "application/json")

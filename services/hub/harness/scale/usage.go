@@ -24,7 +24,7 @@ func watch(ctx context.Context, pid int) func() (peak int64, processor time.Dura
 		defer tick.Stop()
 		for {
 			if peak, processor, failed = uses(pid); failed != nil {
-				failed = fmt.Errorf("cannot read what the server uses, which needs Linux: %w", failed)
+				failed = fmt.Errorf("cannot read the usage of the server, which needs Linux: %w", failed)
 				return
 			}
 			select {

@@ -219,8 +219,8 @@ func TestTheNamesOfAgentsDiffer(t *testing.T) {
 func TestAConnectionKeepsWhatThePersonChose(t *testing.T) {
 	t.Parallel()
 	d := newConnectDesk(t)
-	out := d.ok("claude", "--permissions", "--permission-timeout", "60", "--permission-assurance", "device", "--allow", "Bash(git status*)", "--deny", "Bash(rm *)",
-		"--wake-on", "RESULT", "--continue")
+	out := d.ok("claude", "--permissions", "--permission-timeout", "60", "--permission-assurance", "device",
+		"--allow", "Bash(git status*)", "--deny", "Bash(rm *)", "--wake-on", "RESULT", "--continue")
 	if !strings.Contains(out, "--permission-mode default") {
 		t.Errorf("nobody is told that the client's auto mode asks for nothing:\n%s", out)
 	}

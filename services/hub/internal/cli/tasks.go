@@ -15,7 +15,7 @@ import (
 // perList is the number of tasks in a page.
 const perList = 50
 
-// open are the statuses of tasks that wait or are in work, in the order in which they are listed.
+// openStatuses are the statuses of tasks that wait or are in work, in the order in which they are listed.
 var openStatuses = []task.Status{task.Active, task.Blocked, task.Completing, task.Created}
 
 func (w *world) tasksCommand() *cobra.Command {

@@ -41,7 +41,8 @@ func TestTheExitCodeTellsWhetherANewerReleaseExists(t *testing.T) {
 		{"v1.2.3", "v1.2.3", 0, "This is v1.2.3, and no newer release is known: the newest is v1.2.3 of 2026-11-20", ""},
 		{"v1.3.0", "v1.2.3", 0, "no newer release is known", ""},
 		{"v1.2.3", "v1.3.0-rc.1", 0, "no newer release is known", ""},
-		{"v1.2.3", "v1.3.0", 10, "A newer release exists: v1.3.0 of 2026-11-20 (https://example.org/notes); this is v1.2.3. To update it:\n\n  unpack parley_1.3.0_", ""},
+		{"v1.2.3", "v1.3.0", 10, "A newer release exists: v1.3.0 of 2026-11-20 (https://example.org/notes); this is v1.2.3. " +
+			"To update it:\n\n  unpack parley_1.3.0_", ""},
 		{"devel", "v1.3.0", 1, "The newest release is v1.3.0", "parley: this build has no version that could be compared, but devel\n"},
 		{"v1.2.3", "1.3", 1, "", "no releases document"},
 	} {

@@ -57,7 +57,7 @@ func readRecord(home, id string) (r record, err error) {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		return r, fmt.Errorf("the record of what connect changed cannot be read: %w", err)
+		return r, fmt.Errorf("the record of the changes by connect cannot be read: %w", err)
 	}
 	return r, nil
 }

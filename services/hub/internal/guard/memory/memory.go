@@ -67,7 +67,7 @@ func Remember(common string, m Memory) error {
 // Forget removes the memory of the repository with a common directory.
 func Forget(common string) error {
 	if err := os.Remove(filepath.Join(common, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("what the guard remembers cannot be removed: %w", err)
+		return fmt.Errorf("the memory of the guard cannot be removed: %w", err)
 	}
 	return nil
 }
