@@ -68,8 +68,7 @@ const (
 const waitingRoom = "-pairings"
 
 var pairings = store.Collection[pairing]{Name: "pairings", PartOf: "a pairing",
-	Unindexed: []string{"device", "client", "program", "machine",
-		"directory", "scopes", "address", "polledAt", "grant"}}
+	Unindexed: []string{"device", "client", "program", "machine", "directory", "scopes", "address", "polledAt", "grant"}}
 
 const (
 	// pairingFor is the lifetime of a pairing, and collectFor the least time in which a device may collect the approved
