@@ -72,6 +72,7 @@ type Plan struct {
 var (
 	fires = store.Collection[Fire]{
 		Name:      "fires",
+		PartOf:    "a fire",
 		Indexes:   []string{"createdAt desc"},
 		AllUsers:  []string{"duel.turnDeadline", "sweepAt"},
 		Unindexed: []string{"duel.thesisOfAttack", "duel.transcript"},

@@ -128,20 +128,21 @@ type seat struct {
 }
 
 var (
-	councils = store.Collection[Session]{Name: "councils",
+	councils = store.Collection[Session]{Name: "councils", PartOf: "a council",
 		Indexes: []string{"created_at desc", "status,created_at desc"}, AllUsers: []string{"due_at"},
 		Unindexed: []string{"members", "ranking", "conclusion", "title", "reason"},
 		Log:       "council", Note: func(s *Session, _ string) store.Note {
 			return store.Note{Line: s.Title, State: string(s.Status), Program: s.CreatedBy}
 		}, Text: (*Session).text}
 	// A session has one request and one document of ballots, each under the id of the session.
-	requests = store.Collection[Request]{Name: "councilRequests", Unindexed: []string{"content"},
-		Text: (*Request).text}
+	requests = store.Collection[Request]{Name: "councilRequests", PartOf: "a council's request",
+		Unindexed: []string{"content"},
+		Text:      (*Request).text}
 	ballots      = store.Collection[Ballots]{Name: "councilBallots", Unindexed: []string{"votes"}}
-	participants = store.Collection[Participant]{Name: "councils/*/councilParticipants"}
+	participants = store.Collection[Participant]{Name: "councils/*/councilParticipants", PartOf: "a member of a council"}
 	responses    = store.Collection[Feedback]{Name: "councils/*/councilResponses", Unindexed: []string{"content"},
 		Text: (*Feedback).text}
-	seats = store.Collection[seat]{Name: "councilSeats"}
+	seats = store.Collection[seat]{Name: "councilSeats", PartOf: "a program in councils"}
 )
 
 // Defs returns the definitions of the collections that hold councils.

@@ -81,6 +81,7 @@ type fileBefore struct {
 var (
 	sessions = store.Collection[Session]{
 		Name:     "verifications",
+		PartOf:   "a verification",
 		Indexes:  []string{"createdAt desc", "status,createdAt desc"},
 		AllUsers: []string{"sweepAt"},
 		Unindexed: []string{
@@ -97,24 +98,30 @@ var (
 		Note: (*Session).logged,
 		Text: (*Session).text,
 	}
-	files    = store.Collection[File]{Name: "verifications/*/vFiles", Indexes: []string{"path"}}
-	contents = store.Collection[content]{Name: "verifications/*/vContents", Unindexed: []string{"text"}}
-	rounds   = store.Collection[Round]{Name: "verifications/*/vRounds", Indexes: []string{"tick desc", "rolledBack,tick desc"},
+	files = store.Collection[File]{Name: "verifications/*/vFiles", PartOf: "a file of a verification",
+		Indexes: []string{"path"}}
+	contents = store.Collection[content]{Name: "verifications/*/vContents", PartOf: "a file of a verification",
+		Unindexed: []string{"text"}}
+	rounds = store.Collection[Round]{Name: "verifications/*/vRounds", PartOf: "a round",
+		Indexes:   []string{"tick desc", "rolledBack,tick desc"},
 		Unindexed: []string{"issuesRaised", "issuesResolved", "newFiles", "intervention", "convergence"}}
 	outputs = store.Collection[output]{Name: "verifications/*/vOutputs", Unindexed: []string{"text"}}
 	issues  = store.Collection[Issue]{
 		Name:      "verifications/*/vIssues",
+		PartOf:    "an issue",
 		Indexes:   []string{"number", "open,number", "severity,open,number"},
 		Unindexed: []string{"summary", "location", "description", "evidence", "transitions"},
 		Text:      (*Issue).text,
 	}
 	checkpoints = store.Collection[Checkpoint]{
 		Name:      "verifications/*/vCheckpoints",
+		PartOf:    "a checkpoint",
 		Indexes:   []string{"round"},
 		Unindexed: []string{"state"},
 	}
 	steps = store.Collection[step]{
 		Name:      "verifications/*/vSteps",
+		PartOf:    "a round",
 		Indexes:   []string{"tick desc"},
 		Unindexed: []string{"issues", "files"},
 	}

@@ -33,7 +33,8 @@ type incident struct {
 	PurgeAt time.Time `json:"purgeAt"`
 }
 
-var incidents = store.Collection[incident]{Name: "fileMeetings", Indexes: []string{"at desc", "project,at desc"}, Unindexed: []string{"paths"},
+var incidents = store.Collection[incident]{Name: "fileMeetings", PartOf: "a changed file",
+	Indexes: []string{"at desc", "project,at desc"}, Unindexed: []string{"paths"},
 	Log: "files", Note: func(i *incident, _ string) store.Note { return store.Note{ID: i.Project, Line: i.Project} }}
 
 // broke is the incident of a broken reservation.

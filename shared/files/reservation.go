@@ -126,7 +126,8 @@ type Settings struct {
 }
 
 var (
-	boards = store.Collection[Board]{Name: "fileBoards", Indexes: []string{"project"}, AllUsers: []string{"dueAt"},
+	boards = store.Collection[Board]{Name: "fileBoards", PartOf: "a project",
+		Indexes: []string{"project"}, AllUsers: []string{"dueAt"},
 		Unindexed: []string{"reservations", "waiters"},
 		Log:       "files", Note: func(b *Board, _ string) store.Note { return store.Note{ID: b.Project, Line: b.Project} }}
 	renewals = store.Collection[Renewals]{Name: "fileRenewals", Unindexed: []string{"later"}}

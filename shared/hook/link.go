@@ -54,9 +54,10 @@ type thread struct {
 }
 
 var (
-	links = store.Collection[link]{Name: "hookLinks", Indexes: []string{"project,seenAt desc", "seenAt desc"},
+	links = store.Collection[link]{Name: "hookLinks", PartOf: "a session",
+		Indexes:   []string{"project,seenAt desc", "seenAt desc"},
 		Unindexed: []string{"told", "asked", "directory", "thread", "permissions"}}
-	threads = store.Collection[thread]{Name: "hookThreads"}
+	threads = store.Collection[thread]{Name: "hookThreads", PartOf: "a client's session"}
 )
 
 // kept is the time for which a link is kept after its last change.

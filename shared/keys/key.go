@@ -41,7 +41,7 @@ type Key struct {
 }
 
 // The descendants of a key are found by its id, and the keys of a passkey by the id of that.
-var apiKeys = store.Collection[Key]{Name: "apiKeys",
+var apiKeys = store.Collection[Key]{Name: "apiKeys", PartOf: "a key",
 	Indexes: []string{"createdAt desc", "ancestors[],createdAt desc", "passkeyId,createdAt desc"},
 	Log:     "key", Note: func(k *Key, _ string) store.Note {
 		return store.Note{Line: k.Name, State: string(k.Kind), Program: k.Program}

@@ -67,8 +67,8 @@ const (
 // waitingRoom is the tenant of pairings and of their room. It is no valid name, so that no user has it.
 const waitingRoom = "-pairings"
 
-var pairings = store.Collection[pairing]{Name: "pairings", Unindexed: []string{"device", "client", "program", "machine",
-	"directory", "scopes", "address", "polledAt", "grant"}}
+var pairings = store.Collection[pairing]{Name: "pairings", PartOf: "a pairing",
+	Unindexed: []string{"device", "client", "program", "machine", "directory", "scopes", "address", "polledAt", "grant"}}
 
 const (
 	// pairingFor is the lifetime of a pairing, and collectFor the least time in which a device may collect the approved

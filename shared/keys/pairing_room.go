@@ -22,7 +22,8 @@ type waiting struct {
 	Until   time.Time `json:"until"`
 }
 
-var rooms = store.Collection[room]{Name: "pairingRooms", Unindexed: []string{"waiting"}}
+var rooms = store.Collection[room]{Name: "pairingRooms", PartOf: "the pairings of all users",
+	Unindexed: []string{"waiting"}}
 
 // theRoom is the id of the only room.
 const theRoom = "all"
@@ -83,7 +84,7 @@ type guesses struct {
 	PurgeAt time.Time `json:"purgeAt"`
 }
 
-var guessed = store.Collection[guesses]{Name: "pairingGuesses"}
+var guessed = store.Collection[guesses]{Name: "pairingGuesses", PartOf: "a person's wrong codes"}
 
 // theGuesses is the id of the only document of a person's guesses.
 const theGuesses = "codes"

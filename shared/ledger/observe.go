@@ -28,7 +28,7 @@ type sighting struct {
 	PurgeAt time.Time `json:"purgeAt"`
 }
 
-var sightings = store.Collection[sighting]{Name: "ledgerSeen"}
+var sightings = store.Collection[sighting]{Name: "ledgerSeen", PartOf: "a record of a client"}
 
 // remembered is the time for which an observation is not counted again.
 const remembered = 90 * 24 * time.Hour

@@ -63,9 +63,11 @@ type Daily struct {
 }
 
 var (
-	batches = store.Collection[Batch]{Name: "ledger", Indexes: []string{"at desc"}, AllUsers: []string{store.PurgeField},
+	batches = store.Collection[Batch]{Name: "ledger", PartOf: "a batch of records",
+		Indexes: []string{"at desc"}, AllUsers: []string{store.PurgeField},
 		Unindexed: []string{"records"}}
-	dailies = store.Collection[Daily]{Name: "ledgerDaily", Indexes: []string{"day"}, Unindexed: []string{"totals"}}
+	dailies = store.Collection[Daily]{Name: "ledgerDaily", PartOf: "a program's day in a shard",
+		Indexes: []string{"day"}, Unindexed: []string{"totals"}}
 )
 
 // Defs declares the collections of the ledger.

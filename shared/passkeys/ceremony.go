@@ -40,7 +40,7 @@ type ceremony struct {
 	PurgeAt   time.Time `json:"purgeAt"`
 }
 
-var ceremonies = store.Collection[ceremony]{Name: "passkeyCeremonies",
+var ceremonies = store.Collection[ceremony]{Name: "passkeyCeremonies", PartOf: "a challenge",
 	Unindexed: []string{"challenge", "purpose", "keyId", "questionId", "response", "expiresAt"}}
 
 // ceremonyFor is the time for which a challenge is good.

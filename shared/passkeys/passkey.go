@@ -31,7 +31,8 @@ type Passkey struct {
 	LastUsedAt     time.Time `json:"lastUsedAt,omitzero"`
 }
 
-var passkeys = store.Collection[Passkey]{Name: "passkeys", Indexes: []string{"createdAt"}, Log: "passkey",
+var passkeys = store.Collection[Passkey]{Name: "passkeys", PartOf: "a passkey",
+	Indexes: []string{"createdAt"}, Log: "passkey",
 	Unindexed: []string{"credentialId", "publicKey", "aaguid", "transports"},
 	Note:      func(p *Passkey, _ string) store.Note { return store.Note{Line: p.Name} }}
 

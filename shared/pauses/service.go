@@ -28,8 +28,9 @@ type Doc struct {
 }
 
 // inForce is the collection of pauses in force.
-var inForce = store.Collection[Doc]{Name: "pauses", Unindexed: []string{"scope", "name", "words", "by", "at"},
-	Log: "pause", Note: func(p *Doc, _ string) store.Note {
+var inForce = store.Collection[Doc]{Name: "pauses", PartOf: "a pause",
+	Unindexed: []string{"scope", "name", "words", "by", "at"},
+	Log:       "pause", Note: func(p *Doc, _ string) store.Note {
 		return store.Note{Line: p.Words, State: string(p.Scope), Program: p.Name}
 	}}
 

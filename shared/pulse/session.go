@@ -68,7 +68,8 @@ type Record struct {
 }
 
 // Sessions are queried by lifecycle, newest first, and filtered by state and program.
-var sessions = store.Collection[Session]{Name: "sessions", Indexes: []string{"lifecycle,createdAt desc"},
+var sessions = store.Collection[Session]{Name: "sessions", PartOf: "a session",
+	Indexes: []string{"lifecycle,createdAt desc"},
 	Filters: []string{"state,createdAt desc", "programId,createdAt desc"}, Unindexed: []string{"name", "status", "address", "keyId"},
 	Log: "session", Note: (*Session).logged}
 
@@ -81,7 +82,7 @@ func (s *Session) logged(doc string) store.Note {
 	return store.Note{ID: s.id(doc), Line: line, State: string(s.State), Program: s.ProgramID}
 }
 
-var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", AllUsers: []string{"at"}}
+var heartbeats = store.Collection[Heartbeat]{Name: "heartbeats", PartOf: "a session", AllUsers: []string{"at"}}
 
 var archive = store.Collection[Record]{Name: "archive", Unindexed: []string{"name", "status", "address", "keyId"}}
 

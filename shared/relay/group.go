@@ -32,8 +32,9 @@ type Group struct {
 }
 
 // groups is the collection of groups. It is read by name alone.
-var groups = store.Collection[Group]{Name: "groups", Unindexed: []string{"name", "members", "updatedAt", "maker"},
-	Log: "group", Note: func(g *Group, id string) store.Note {
+var groups = store.Collection[Group]{Name: "groups", PartOf: "a group",
+	Unindexed: []string{"name", "members", "updatedAt", "maker"},
+	Log:       "group", Note: func(g *Group, id string) store.Note {
 		return store.Note{ID: cmp.Or(g.Name, id), Line: cmp.Or(g.Name, id)}
 	}}
 

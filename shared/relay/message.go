@@ -86,7 +86,7 @@ type Message struct {
 
 // messages is the collection of messages. An inbox is read by priority and then age, a history by age, and dead
 // letters newest first.
-var messages = store.Collection[Message]{Name: "relay", Indexes: []string{
+var messages = store.Collection[Message]{Name: "relay", PartOf: "a message", Indexes: []string{
 	"boxes[],rank desc,createdAt,dueAt", "boxes[],createdAt", "dead[],diedAt desc", "receipt",
 }, Filters: []string{"source,createdAt"}, AllUsers: []string{"sweepAt"},
 	Unindexed: []string{"message", "context", "sender", "message_type"}, Log: "message", Note: (*Message).logged, Text: (*Message).text}

@@ -23,7 +23,7 @@ type Device struct {
 
 const apple = "ios"
 
-var devices = store.Collection[Device]{Name: "devices",
+var devices = store.Collection[Device]{Name: "devices", PartOf: "a device",
 	Unindexed: []string{"token", "platform", "name", "registeredAt"},
 	Log:       "device", Note: func(d *Device, _ string) store.Note { return store.Note{Line: d.Name, State: d.Platform} }}
 

@@ -49,7 +49,7 @@ type QuietHours struct {
 	TimeZone string `json:"timeZone,omitempty" allow:"max=64" jsonschema:"as Europe/Berlin; UTC where left out"`
 }
 
-var settings = store.Collection[Settings]{Name: "settings",
+var settings = store.Collection[Settings]{Name: "settings", PartOf: "a user",
 	Unindexed: []string{"off", "on", "quietHours", "perHour", "changesPerHour", "updatedAt"}}
 
 const notifications = "notifications"
@@ -122,7 +122,8 @@ type quota struct {
 	Over int `json:"over"`
 }
 
-var quotas = store.Collection[quota]{Name: "pushQuotas", Unindexed: []string{"rung", "changes", "over"}}
+var quotas = store.Collection[quota]{Name: "pushQuotas", PartOf: "a user",
+	Unindexed: []string{"rung", "changes", "over"}}
 
 const hour = "hour"
 

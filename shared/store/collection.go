@@ -15,6 +15,9 @@ type Collection[T any] struct {
 	// Name is the path below a user, such as "tasks", with a star for each parent document, as in "fires/*/messages".
 	// Its last segment is unique in a schema.
 	Name string
+	// PartOf names the object that a document is a part of, such as "a task"; calls about different objects do not contend
+	// for it. A collection whose documents an operation changes must have one, which the table of docs/scale.md shows.
+	PartOf string
 	// Indexes are the indexes that queries may use, such as "status,routes[],rank desc": the equalities first, then the
 	// order. Arrays are marked with [].
 	Indexes []string
@@ -40,6 +43,7 @@ type Collection[T any] struct {
 // Def is a declaration without its type, as schemas and drivers hold it.
 type Def struct {
 	Name      string
+	PartOf    string
 	Indexes   []*Index
 	Unindexed []string
 	// TTL reports that the documents have the field [PurgeField].
@@ -68,7 +72,7 @@ func (c Collection[T]) Def() *Def {
 	if d, ok := defs.Load(key); ok {
 		return d.(*Def)
 	}
-	d := &Def{Name: c.Name, Unindexed: c.Unindexed, Searched: c.searched()}
+	d := &Def{Name: c.Name, PartOf: c.PartOf, Unindexed: c.Unindexed, Searched: c.searched()}
 	for _, list := range []struct {
 		specs         []string
 		group, filter bool

@@ -21,7 +21,8 @@ type Lease struct {
 
 // Leases is the collection of leases. Queries find the claims of a session, and for all users
 // the leases that have run out.
-var Leases = store.Collection[Lease]{Name: "leases", Indexes: []string{"sessionId"}, AllUsers: []string{"leaseUntil"}}
+var Leases = store.Collection[Lease]{Name: "leases", PartOf: "a task",
+	Indexes: []string{"sessionId"}, AllUsers: []string{"leaseUntil"}}
 
 // Claim is a task that was taken up.
 type Claim struct {

@@ -177,7 +177,7 @@ const Retention = 30 * 24 * time.Hour
 // Tasks is the collection of tasks. A queue is a query by status and route, high priority first,
 // then oldest; type and source filter it. Each index adds a row for each route to a create, so a
 // query for any status names all statuses instead of using another index.
-var Tasks = store.Collection[Task]{Name: "tasks", Indexes: []string{
+var Tasks = store.Collection[Task]{Name: "tasks", PartOf: "a task", Indexes: []string{
 	"status,routes[],rank desc,createdAt",
 	// For stories; other tasks have no such fields, and so no rows.
 	"sprint.parentId,sprint.wave,sprint.order", "sprint.parentId,sprint.ended,sprint.wave",

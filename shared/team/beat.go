@@ -25,7 +25,7 @@ type beat struct {
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`
 }
 
-var beats = store.Collection[beat]{Name: "teamBeats", Indexes: []string{"teamId,agent"},
+var beats = store.Collection[beat]{Name: "teamBeats", PartOf: "a process", Indexes: []string{"teamId,agent"},
 	AllUsers: []string{"leaseUntil"}}
 
 // renewLease records a heartbeat of a member.

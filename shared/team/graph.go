@@ -47,7 +47,8 @@ type Board struct {
 	Tasks  []Node `json:"tasks"`
 }
 
-var boards = store.Collection[Board]{Name: "teamBoards", Unindexed: []string{"tasks"}, Log: "team_tasks"}
+var boards = store.Collection[Board]{Name: "teamBoards", PartOf: "a team",
+	Unindexed: []string{"tasks"}, Log: "team_tasks"}
 
 // Change is a change of one task in the graph. A zero field changes nothing.
 type Change struct {

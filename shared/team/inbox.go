@@ -51,8 +51,9 @@ type inbox struct {
 }
 
 var (
-	inboxes  = store.Collection[inbox]{Name: "teamInboxes", Indexes: []string{"teamId,agent"}}
-	messages = store.Collection[storedMessage]{Name: "teams/*/teamMessages",
+	inboxes = store.Collection[inbox]{Name: "teamInboxes", PartOf: "an inbox of a team",
+		Indexes: []string{"teamId,agent"}}
+	messages = store.Collection[storedMessage]{Name: "teams/*/teamMessages", PartOf: "a message",
 		Indexes: []string{"agent,seq", "agent,read,seq", "receipt"}, Unindexed: []string{"text", "summary", "nulls"}}
 )
 

@@ -88,7 +88,7 @@ type storedProcess struct {
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
 }
 
-var processes = store.Collection[storedProcess]{Name: "teamProcesses",
+var processes = store.Collection[storedProcess]{Name: "teamProcesses", PartOf: "a process",
 	Indexes:   []string{"teamId,calls[],requested_at", "teamId,requested_at desc"},
 	Unindexed: []string{"error", "cwd", "log_file"},
 	Log:       "process", Note: func(p *storedProcess, _ string) store.Note {

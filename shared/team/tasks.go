@@ -37,7 +37,7 @@ type text struct {
 	Nulls []string `json:"nulls,omitempty"`
 }
 
-var texts = store.Collection[text]{Name: "teams/*/teamTasks",
+var texts = store.Collection[text]{Name: "teams/*/teamTasks", PartOf: "a task of a team",
 	Unindexed: []string{"subject", "description", "activeForm", "metadata", "nulls"}}
 
 // maxMetadata is the largest size of a task's metadata in bytes.

@@ -90,11 +90,13 @@ type instruction struct {
 }
 
 var (
-	teams = store.Collection[document]{Name: "teams", Indexes: []string{"name"}, Unindexed: []string{"members", "processes", "description", "nulls"},
+	teams = store.Collection[document]{Name: "teams", PartOf: "a team",
+		Indexes: []string{"name"}, Unindexed: []string{"members", "processes", "description", "nulls"},
 		Log: "team", Note: func(d *document, id string) store.Note { return store.Note{Line: d.Name, Program: d.Owner} }}
-	leaderships = store.Collection[leadership]{Name: "teamSeats"}
+	leaderships = store.Collection[leadership]{Name: "teamSeats", PartOf: "a team"}
 	deletions   = store.Collection[deletion]{Name: "teamGraves", AllUsers: []string{"dueAt"}}
-	prompts     = store.Collection[instruction]{Name: "teams/*/teamPrompts", Unindexed: []string{"prompt"}}
+	prompts     = store.Collection[instruction]{Name: "teams/*/teamPrompts", PartOf: "a process",
+		Unindexed: []string{"prompt"}}
 )
 
 // Defs declares the collections of teams.

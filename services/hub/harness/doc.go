@@ -5,11 +5,16 @@
 // not import it, so a change here changes nothing that ships. Code that a server needs, such as the rules of an
 // operation, must not be in this module.
 //
-//   - hubtest runs a hub in the process of a test; auth, mcp, rest and page hold the tests that need one.
+//   - hubtest runs a hub in the process of a test; auth, mcp, rest and page hold the tests that need one, and attack those
+//     of attacks in several steps.
+//   - catalogue runs the cases of all operations.
 //   - browser tests the page in Chromium, e2e the TypeScript SDKs, conformance the official MCP suite.
 //   - clients generates typed clients from the OpenAPI document, which cmd/openapi writes, and tests them.
 //   - proxy tests the Caddyfile of deploy/compose with a real Caddy.
-//   - agents tests the real clients of agents, Claude Code and Codex; fakemodel answers them in place of a model.
+//   - agents tests the real clients of agents, Claude Code and Codex; fakemodel answers them in place of a model. hook tests
+//     the programs of the hooks.
+//   - firebase tests sign-ins with the Firebase Auth emulator.
+//   - demo plays a scripted day of six agents.
 //   - chaos kills servers under load, scale lets many agents use one, cmd/bench measures them, costs counts their costs in
 //     the cloud.
 //   - cmd/generate writes the files that are derived from the code; program builds the hub for the others.

@@ -69,22 +69,6 @@ func (r *recorder) note(writes []store.Write, before map[store.Ref]bool) {
 	}
 }
 
-// standsFor names the owner of a document, by its collection. Calls about different owners do not contend.
-var standsFor = map[string]string{
-	"tasks": "a task", "leases": "a task", "relay": "a message", "groups": "a group", "sessions": "a session",
-	"heartbeats": "a session", "devices": "a device", "settings": "a user", "pushQuotas": "a user", "pauses": "a pause", "apiKeys": "a key",
-	"pairings": "a pairing", "pairingRooms": "the pairings of all users", "pairingGuesses": "a person's wrong codes",
-	"councils": "a council", "councilParticipants": "a member of a council", "councilRequests": "a council's request",
-	"passkeys": "a passkey", "passkeyCeremonies": "a challenge",
-	"councilSeats": "a program in councils", "fires": "a fire", "verifications": "a verification",
-	"vCheckpoints": "a checkpoint", "vContents": "a file of a verification", "vFiles": "a file of a verification",
-	"vIssues": "an issue", "vRounds": "a round", "vSteps": "a round", "teams": "a team", "teamBoards": "a team",
-	"teamSeats": "a team", "teamTasks": "a task of a team", "teamInboxes": "an inbox of a team",
-	"teamMessages": "a message", "teamProcesses": "a process", "teamPrompts": "a process", "teamBeats": "a process",
-	"fileBoards": "a project", "fileMeetings": "a changed file", "hookLinks": "a session", "hookThreads": "a client's session",
-	"ledger": "a batch of records", "ledgerDaily": "a program's day in a shard", "ledgerSeen": "a record of a client",
-}
-
 const (
 	scaleDoc = "docs/scale.md"
 	tableTop = "<!-- the writes of each operation, counted by a test of services/hub/harness/catalogue; -update writes them -->\n"
@@ -183,10 +167,10 @@ func aside(w store.Write) bool {
 // list returns the collections of the documents that were there before, or of those that were not.
 func list(t *testing.T, all []written, there bool) string {
 	t.Helper()
-	names := map[string]bool{}
+	names := map[string]string{} // with the objects that the documents are parts of
 	for _, w := range all {
 		if w.there == there {
-			names[w.def.ID()] = true
+			names[w.def.ID()] = w.def.PartOf
 		}
 	}
 	var out []string
@@ -195,10 +179,10 @@ func list(t *testing.T, all []written, there bool) string {
 			out = append(out, "`"+name+"`")
 			continue
 		}
-		if standsFor[name] == "" {
-			t.Errorf("standsFor must say what a document of %s belongs to", name)
+		if names[name] == "" {
+			t.Errorf("the collection %s must have PartOf", name)
 		}
-		out = append(out, "`"+name+"` ("+standsFor[name]+")")
+		out = append(out, "`"+name+"` ("+names[name]+")")
 	}
 	return strings.Join(out, ", ")
 }
@@ -214,7 +198,7 @@ func rate(t *testing.T, all []written) string {
 	}
 	for _, w := range all {
 		if w.there {
-			add("1/s for " + standsFor[w.def.ID()])
+			add("1/s for " + w.def.PartOf)
 		}
 	}
 	slices.Sort(limits)
