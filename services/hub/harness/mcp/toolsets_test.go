@@ -331,8 +331,8 @@ func TestTheSelectionOfAnAgentIsWhatItNeedsAllDay(t *testing.T) {
 	}
 }
 
-// listBudget limits the size of the list, which every client's model reads, in bytes.
-const listBudget = 24 << 10
+// toolBudget limits the average size of a tool in the list, which every client's model reads, in bytes.
+const toolBudget = 820
 
 func TestTheListOfTheDefaultEndpointIsSmall(t *testing.T) {
 	t.Parallel()
@@ -342,10 +342,14 @@ func TestTheListOfTheDefaultEndpointIsSmall(t *testing.T) {
 			"older":      hub.MCP(key, "/mcp", hubtest.Message(1, "tools/list", nil)),
 			"2026-07-28": hub.Modern(key, "/mcp", "tools/list", nil),
 		} {
-			if len(a.Result) == 0 || len(a.Body) >= listBudget {
-				t.Errorf("the list for %s, %s, is %d bytes, want fewer than %d", who, era, len(a.Body), listBudget)
+			var list struct{ Tools []json.RawMessage }
+			if err := json.Unmarshal(a.Result, &list); err != nil || len(list.Tools) == 0 {
+				t.Fatalf("the list for %s, %s, is %s, %v", who, era, a.Answer, err)
 			}
-			t.Logf("%s, %s: %d bytes", who, era, len(a.Body))
+			if at := toolBudget * len(list.Tools); len(a.Body) >= at {
+				t.Errorf("the list for %s, %s, is %d bytes, want fewer than %d for %d tools", who, era, len(a.Body), at, len(list.Tools))
+			}
+			t.Logf("%s, %s: %d bytes for %d tools", who, era, len(a.Body), len(list.Tools))
 		}
 	}
 }
