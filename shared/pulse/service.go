@@ -185,7 +185,8 @@ func (s *Service) Update(ctx context.Context, c identity.Caller, in UpdateInput)
 		return nil
 	})
 	if err == nil && ended && out.ProgramID != "" {
-		err = s.forward(ctx, c.User, out.ProgramID, out.SessionID)
+		// The session has ended, and a repeat of the call would forward nothing: the sweep does.
+		_ = s.forward(ctx, c.User, out.ProgramID, out.SessionID)
 	}
 	return out, err
 }

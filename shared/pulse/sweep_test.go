@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley.internal/shared/domaintest"
+	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 	"parley.internal/shared/task"
 )
@@ -91,6 +92,23 @@ func TestACompleteSessionIsArchivedToo(t *testing.T) {
 		}
 		if len(w.records("s")) != 1 {
 			t.Errorf("archived %d times", len(w.records("s")))
+		}
+	})
+}
+
+// A fault would mean that nothing was done, but a repeat would find the session ended.
+func TestASessionWhoseMailCannotBeForwardedHasEndedAndTheSweepForwardsIt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id := w.create(alpha, CreateInput{}).SessionID
+		w.mail.fails = func() error { return fault.New(fault.Unavailable, "no store") }
+		if v := w.update(alpha, UpdateInput{SessionID: id, State: Complete}); v.Live || len(w.mail.forwarded) > 0 {
+			t.Errorf("the session is %+v, and forwarded is %v", v, w.mail.forwarded)
+		}
+		w.mail.fails = nil
+		w.Pass(65 * time.Minute)
+		w.sweep(10)
+		if got := fmt.Sprint(w.mail.forwarded); got != "[u "+id+"]" {
+			t.Errorf("forwarded %s", got)
 		}
 	})
 }
