@@ -251,10 +251,11 @@ func (b *tab) text(sel string) string {
 	return eval[string](b, fmt.Sprintf("document.querySelector(%q).textContent", sel))
 }
 
-// until is a promise that resolves once an expression is true, which it tests after every change of the document.
+// until is a promise that resolves once an expression is true, which it tests after every change of the document, and now
+// and then, because an expression may be about something else.
 const until = `new Promise(done => {
-	const watch = new MutationObserver(look);
-	function look() { if (%s) { watch.disconnect(); done(true); } }
+	const watch = new MutationObserver(look), tick = setInterval(look, 100);
+	function look() { if (%s) { watch.disconnect(); clearInterval(tick); done(true); } }
 	watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
 	look();
 })`
