@@ -61,7 +61,7 @@ func newPlace(t *testing.T, client string) *place {
 	if err := os.MkdirAll(p.work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := program.Build(t.Context(), p.parley); err != nil {
+	if err := program.BuildPatient(t.Context(), p.parley); err != nil {
 		t.Fatal(err)
 	}
 	// The hook of the test stands for parley-hook, and shows that the client runs it and reads its output.

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "parley-agents-")
 	if err == nil {
 		parley = filepath.Join(dir, "parley")
-		err = program.Build(context.Background(), parley)
+		err = program.BuildPatient(context.Background(), parley)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

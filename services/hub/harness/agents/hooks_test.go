@@ -38,7 +38,7 @@ func newHooked(t *testing.T, name string) *hooked {
 	t.Cleanup(func() { _ = os.RemoveAll(own) })
 	h.env = append([]string{connection.Variable + "=" + own}, h.env...)
 	hook := filepath.Join(h.root, "bin", "parley-hook")
-	if err := errors.Join(os.Remove(hook), program.BuildHook(t.Context(), hook)); err != nil {
+	if err := errors.Join(os.Remove(hook), program.BuildPatientHook(t.Context(), hook)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

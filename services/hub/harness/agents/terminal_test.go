@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -48,6 +49,8 @@ func newTerminal(t *testing.T, client string, connect ...string) *terminal {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the terminals:\n%s", m.screens())
+			info, err := connectd.Status(context.Background(), h.getenv)
+			t.Logf("the daemon: %+v, %v", info, err)
 		}
 		m.closes()
 		m.ends()

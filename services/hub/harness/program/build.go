@@ -24,6 +24,17 @@ func Build(ctx context.Context, out string, tags ...string) error {
 // hub's program, parley, beside it.
 func BuildHook(ctx context.Context, out string) error { return build(ctx, out, "./cmd/parley-hook") }
 
+// patience gives hooks ten seconds more for each answer.
+const patience = "-ldflags=-X " + module + "/internal/hook/process.slack=10s"
+
+// BuildPatient compiles the hub's program as [Build] does, with a daemon of hooks that has time on a busy machine.
+func BuildPatient(ctx context.Context, out string) error { return compile(ctx, out, ".", patience) }
+
+// BuildPatientHook compiles the program of the hooks as [BuildHook] does, with time on a busy machine.
+func BuildPatientHook(ctx context.Context, out string) error {
+	return compile(ctx, out, "./cmd/parley-hook", patience)
+}
+
 // laterSource makes a program a later version, which keeps an index more in the embedded store.
 const laterSource = `package task
 

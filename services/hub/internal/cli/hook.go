@@ -35,7 +35,7 @@ func (w *world) connectdCommand() *cobra.Command {
 			"it ends when the last session has. `parley connect --status` shows its state, and `parley connect --stop` ends it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := connectd.Run(cmd.Context(), connectd.Options{Env: w.env, Log: w.err})
+			err := connectd.Run(cmd.Context(), connectd.Options{Env: w.env, Log: w.err, Slack: process.Slack()})
 			if errors.Is(err, connectd.ErrRuns) {
 				return nil
 			}
