@@ -51,7 +51,7 @@ func TestAReadWithAReceiptHasTheMessagesBehindThoseThatItConfirms(t *testing.T) 
 			if second := w.unread(ReadInput{Confirm: true, Receipt: first.Receipt, Limit: 1}); seen(first) != "one" || seen(second) != "two" {
 				t.Errorf("after %v: read %q, and then %q", pass, seen(first), seen(second))
 			}
-			w.unread(ReadInput{}) // what is held stays
+			w.unread(ReadInput{}) // held messages stay
 			w.Pass(comeAgain)
 			w.unread(ReadInput{})
 			for _, text := range []string{"one", "two"} {

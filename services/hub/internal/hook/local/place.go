@@ -47,7 +47,7 @@ func private(dir string) error {
 	return ownOnly(dir, info)
 }
 
-// Late returns the place of what is left to do for sessions that have ended, and makes its directory if it is missing.
+// Late returns the place of the work that is left for sessions that have ended, and makes its directory if it is missing.
 func (p Place) Late() (Place, error) {
 	l := Place{filepath.Join(p.Dir, "late"), p.Connections}
 	return l, os.MkdirAll(l.sessions(), 0o700)

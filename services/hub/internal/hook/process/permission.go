@@ -95,7 +95,7 @@ func patience(client string, seconds int) time.Duration {
 func (p *Process) rings(ctx context.Context, hub *remote.Hub, call hook.Call, who string) (remote.Answer, error) {
 	question, about := hook.Question(call, who)
 	end, _ := ctx.Deadline()
-	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime) // what was put is known, and taken back
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime) // so that its id is known, and it is taken back
 	defer cancel()
 	a, err := hub.Ask(asking, remote.Question{Question: question, Options: hook.Options(), Context: about, Priority: "high",
 		Tell:      new(bool), // the hook takes the answer

@@ -11,7 +11,7 @@ import (
 	"parley.internal/services/hub/internal/hook/regular"
 )
 
-// The bounds of what is read of a client's own record of the session: the first line of Codex's, and the end of Claude Code's.
+// The bounds for reading a client's own record of the session: the first line of Codex's, and the end of Claude Code's.
 const (
 	maxFirst = 256 << 10
 	maxTail  = 64 << 10
@@ -113,6 +113,6 @@ func codexRecord(path string) (exec bool, v string) {
 	if json.Unmarshal(line, &first) != nil || first.Type != "session_meta" {
 		return false, ""
 	}
-	_ = json.Unmarshal(first.Payload.Version, &v) // what is no text is none
+	_ = json.Unmarshal(first.Payload.Version, &v) // a value that is no text is none
 	return string(first.Payload.Source) == `"exec"`, version(v)
 }
