@@ -103,6 +103,36 @@ func TestAWaitEndsWithWhatHappensToItsSessionsAlone(t *testing.T) {
 	})
 }
 
+func TestAWaitEndsWhenWhatWasToldAndNotConfirmedIsDueAgain(t *testing.T) {
+	for name, tell := range map[string]func(o *fixture, address string){
+		"a message": func(o *fixture, address string) { o.send(address, "hello", "") },
+		"an answer": func(o *fixture, address string) {
+			asked, err := o.Signal.Ask(o.t.Context(), alpha, op.Fill(signal.AskInput{Question: "ship it?", SessionID: address}))
+			id := domaintest.Must(asked, err)(o.t).QuestionID
+			_, err = o.Signal.Answer(o.t.Context(), domaintest.Human("u"), signal.AnswerInput{QuestionID: id, Response: "yes"})
+			domaintest.Check(o.t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachStore(t, func(t *testing.T, o *fixture) {
+				address := o.start(alpha, "one")
+				tell(o, address)
+				if out := o.hook(alpha, wire.HookInput{MaxBytes: 4096}); len(out.Mail)+len(out.Answers) != 1 {
+					t.Fatalf("told %+v", out)
+				}
+				known := map[string]string{address: ""}
+				o.look(known)
+				o.Pass(relay.Redeliver - 500*time.Millisecond)
+				o.Tick()
+				v, err := o.waited(known, 50_000)
+				if got := v[address]; err != nil || got.Mail+got.Answers != 1 {
+					t.Errorf("the wait ends with %+v, %v", v, err)
+				}
+			})
+		})
+	}
+}
+
 // ends makes a change while a wait on the known states goes on, and reports whether the change shows in the session.
 func (o *fixture) ends(
 	known map[string]string, session string, change func() error, shows func(wire.Changed) bool,

@@ -10,11 +10,12 @@ import (
 // Start is the time at which a [Clock] begins.
 var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Clock is a clock that only moves when a test moves it. The zero Clock shows [Start]. Its methods may be called
+// Clock is a clock that only moves when a test moves it, or once a test has let it run. The zero Clock shows [Start]. Its methods may be called
 // concurrently.
 type Clock struct {
 	mu     sync.Mutex
 	passed time.Duration
+	since  time.Time // from which it runs, zero while it stands
 	reads  chan struct{}
 }
 
@@ -26,7 +27,17 @@ func (c *Clock) Now() time.Time {
 	case c.reads <- struct{}{}:
 	default:
 	}
+	if !c.since.IsZero() {
+		return Start.Add(c.passed + time.Since(c.since))
+	}
 	return Start.Add(c.passed)
+}
+
+// Tick makes the clock go on by itself too, for what a wait does at a time.
+func (c *Clock) Tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since = time.Now()
 }
 
 // Pass moves the clock by d.

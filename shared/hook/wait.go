@@ -43,6 +43,11 @@ func (s *Service) Wait(ctx context.Context, c identity.Caller, in wire.WaitInput
 	look := func(ctx context.Context) (bool, error) {
 		now, err := w.read(ctx)
 		out.Sessions = slices.DeleteFunc(now, func(v wire.Changed) bool { return v.Since == since[v.SessionID] })
+		for _, d := range w.questions { // an answer that was told and is not confirmed is told again
+			if until := d.Value.AnswerDueAt.Sub(s.Now()); until > 0 {
+				store.CheckAgain(ctx, until)
+			}
+		}
 		return len(out.Sessions) > 0, err
 	}
 	if changed, err := look(ctx); changed || err != nil || in.WaitMs == 0 {

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"parley.internal/shared/identity"
@@ -69,15 +70,20 @@ func (s *Service) WroteTo(ctx context.Context, user, source, target string) (boo
 	return len(page.Docs) > 0, err
 }
 
-// WaitFor is [Service.Wait] for changes of the mail in some inboxes.
+// WaitFor is [Service.Wait] for changes of the mail in some inboxes, and calls check also when a message in them is due
+// again.
 func (s *Service) WaitFor(
 	ctx context.Context, user string, inboxes []string, d time.Duration, check func(context.Context) (bool, error),
 ) error {
+	t := s.DB.User(user)
 	var where []store.Cond
+	for part := range slices.Chunk(inboxes, maxFollowed) {
+		check = s.untilDue(t, boxesOf(part, "", "", ""), check)
+	}
 	if len(inboxes) <= maxFollowed {
 		where = []store.Cond{boxesOf(inboxes, "", "", "")}
 	}
-	return messages.Wait(ctx, s.DB.User(user), where, d, check)
+	return messages.Wait(ctx, t, where, d, check)
 }
 
 // maxFollowed is the number of inboxes that a wait tells from the others.

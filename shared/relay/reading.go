@@ -51,14 +51,14 @@ func (s *Service) consume(ctx context.Context, c identity.Caller, from store.Con
 		r.next = s.NewID()
 	}
 	where, wait := []store.Cond{from, store.Eq("state", Pending)}, time.Duration(in.WaitMs)*time.Millisecond
-	err := messages.Wait(ctx, t, where, wait, func(ctx context.Context) (_ bool, err error) {
+	err := messages.Wait(ctx, t, where, wait, s.untilDue(t, from, func(ctx context.Context) (_ bool, err error) {
 		if mark {
 			out.Messages, err = r.deliver(ctx)
 		} else {
 			out.Messages, err = s.peek(ctx, t, from, in.Limit)
 		}
 		return len(out.Messages) > 0, err
-	})
+	}))
 	if mark && fault.Is(err, fault.OutcomeUnknown) { // nobody got the messages that it may have marked
 		return out, errors.Join(err, r.undo(context.WithoutCancel(ctx)))
 	}
@@ -221,6 +221,28 @@ func (r *reading) undo(ctx context.Context) error {
 func due(from store.Cond, now time.Time, limit int) store.Query {
 	return store.Query{Where: []store.Cond{from, store.Le("dueAt", now)},
 		Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: limit}
+}
+
+// untilDue returns the check of a wait for mail which, where it finds none, is made again when a message that waits for its
+// confirmation or acknowledgement is due. It looks for those once: what is read while the wait goes on is due after
+// [Redeliver], which is longer than a wait.
+func (s *Service) untilDue(
+	t *store.Tenant, from store.Cond, check func(context.Context) (bool, error),
+) func(context.Context) (bool, error) {
+	known := false
+	return func(ctx context.Context) (bool, error) {
+		now := s.Now()
+		if done, err := check(ctx); done || err != nil || known || !store.Listening(ctx) {
+			return done, err
+		}
+		known = true
+		page, err := messages.Query(ctx, t, store.Query{Where: []store.Cond{from, store.Gt("dueAt", now)},
+			Order: []string{"rank desc", "createdAt", "dueAt"}, Limit: widePage})
+		for _, d := range page.Docs {
+			store.CheckAgain(ctx, d.Value.DueAt.Sub(s.Now()))
+		}
+		return false, err
+	}
 }
 
 // peek returns the messages that are due and changes nothing.

@@ -65,6 +65,37 @@ func TestAnUnconfirmedReadComesAgainWithAMark(t *testing.T) {
 	})
 }
 
+func TestAReaderThatWaitsGetsWhatIsDueAgain(t *testing.T) {
+	for name, read := range map[string]GetInput{
+		"what was never confirmed":       {Confirm: true},
+		"a directive without an answer":  {},
+		"a peek at what is held":         {Confirm: true},
+		"an inbox with a filter by type": {Confirm: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, m *mail) {
+				m.send(SendInput{Message: "first", MessageType: "DIRECTIVE"})
+				if got := domaintest.Must(m.Get(t.Context(), beta, read))(t); texts(got.Messages) != "first" {
+					t.Fatalf("read %+v", got)
+				}
+				m.Pass(Redeliver - 300*time.Millisecond)
+				m.Clock.Tick()
+				again := GetInput{WaitMs: 50_000}
+				switch name {
+				case "a peek at what is held":
+					again.MarkAsRead = new(bool)
+				case "an inbox with a filter by type":
+					again.MessageType = "DIRECTIVE"
+				}
+				got := domaintest.Must(m.Get(t.Context(), beta, again))(t)
+				if texts(got.Messages) != "first" || got.Messages[0].Again != (read.Confirm && again.MarkAsRead == nil) {
+					t.Errorf("the wait has %+v", got)
+				}
+			})
+		})
+	}
+}
+
 func TestAReceiptConfirmsTheMailOfItsReaderAlone(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.send(SendInput{Message: "for-beta"})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -41,11 +42,19 @@ type waiter struct {
 	where       []Cond
 	wake        chan struct{}
 	distributor *distributor // that is given the changes in place of a wake, nil for none
+
+	// again wakes the waiter at againAt, nil for never. Only its checks use them, one after the other.
+	again   *time.Timer
+	againAt time.Time
 }
 
 func newWaits(d Driver) *waits {
+	listeners := math.MaxInt
+	if d, ok := d.(interface{ MaxListeners() int }); ok {
+		listeners = d.MaxListeners()
+	}
 	return &waits{
-		driver: d, maxListeners: 80, maxWaiters: 4096,
+		driver: d, maxListeners: listeners, maxWaiters: 4096,
 		listeners: map[scope]*listener{}, drained: make(chan struct{}),
 	}
 }
@@ -256,7 +265,7 @@ func Listening(ctx context.Context) bool {
 // are Unavailable. The end of ctx is a fault too.
 //
 // where selects the changes that can make a difference. Ranges are best left out of it, because their bounds are fixed
-// while a wait goes on.
+// while a wait goes on. What becomes true at a time, without a change, is for [CheckAgain].
 //
 // A user has at most one listener for a collection, and none below its documents: a wait for documents below others
 // follows the parents, one of which must change with them, such as the number of its messages. A wait on a collection
@@ -285,6 +294,8 @@ func (c Collection[T]) wait(
 		return err
 	}
 	wt := &waiter{wake: make(chan struct{}, 1), distributor: to}
+	defer wt.forget()
+	ctx = context.WithValue(ctx, waiting{}, wt)
 	for _, cond := range where {
 		cond, err := cond.encoded()
 		if err != nil {

@@ -57,6 +57,9 @@ func (s *Service) PollInbox(ctx context.Context, c identity.Caller, in PollInput
 		here := []store.Cond{store.Eq("teamId", r.team), store.Eq("agent", r.agent)}
 		err = inboxes.Wait(ctx, r.tenant, here, wait, func(ctx context.Context) (bool, error) {
 			out, err = r.read(ctx)
+			if len(out.Messages) == 0 && !r.heldUntil.IsZero() {
+				store.CheckAgain(ctx, r.heldUntil.Sub(r.Now()))
+			}
 			return len(out.Messages) > 0, err
 		})
 	}
@@ -78,6 +81,8 @@ type reading struct {
 
 	// team and agent name the inbox after a read: the id of its team, and the member as the team spells it.
 	team, agent string
+	// heldUntil is the time at which the first of the held messages that were passed over comes again, zero for none.
+	heldUntil time.Time
 	// taken are the messages that the last transaction marked, by the ids of their documents.
 	taken map[string]taken
 }
@@ -161,8 +166,7 @@ func (r *reading) read(ctx context.Context) (out InboxOutput, err error) {
 }
 
 // look reads a page of the inbox, without messages that wait for their confirmation, or that the receipt confirms, if only
-// unread ones are wanted. own
-// reports whether the inbox is the caller's.
+// unread ones are wanted. own reports whether the inbox is the caller's.
 func (r *reading) look(ctx context.Context, reader store.Reader) (
 	out InboxOutput, docs []store.Doc[storedMessage], own bool, err error) {
 	out.Messages = []Message{}
@@ -189,6 +193,7 @@ func (r *reading) look(ctx context.Context, reader store.Reader) (
 		q.Where = append(q.Where, store.Eq("read", false))
 	}
 	now := r.Now()
+	r.heldUntil = time.Time{}
 	for range heldPages {
 		page, err := messages.Under(r.team).Query(ctx, reader, q)
 		if err != nil {
@@ -197,9 +202,12 @@ func (r *reading) look(ctx context.Context, reader store.Reader) (
 		out.NextCursor, q.Cursor = page.Next, page.Next
 		for _, m := range page.Docs {
 			held := m.Value.Receipt != "" && (now.Before(m.Value.HeldUntil) || m.Value.Receipt == r.in.Receipt)
-			if !held || !r.in.UnreadOnly {
+			switch until := m.Value.HeldUntil; {
+			case !held || !r.in.UnreadOnly:
 				docs = append(docs, m)
 				out.Messages = append(out.Messages, m.Value.Message)
+			case r.heldUntil.IsZero() || until.Before(r.heldUntil):
+				r.heldUntil = until
 			}
 		}
 		if len(docs) > 0 || page.Next == "" {

@@ -97,6 +97,20 @@ func TestAnUnconfirmedReadOfAnInboxComesAgain(t *testing.T) {
 	})
 }
 
+func TestAPollThatWaitsGetsWhatIsDueAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.mailed()
+		w.unread(ReadInput{Confirm: true})
+		w.Pass(comeAgain - 300*time.Millisecond)
+		w.Clock.Tick()
+		wait := 50_000
+		out := domaintest.Must(w.PollInbox(t.Context(), ann, PollInput{TeamName: "core", AgentName: "ann", TimeoutMs: &wait}))(t)
+		if seen(out) != "one(again) two(again)" {
+			t.Errorf("the wait has %q", seen(out))
+		}
+	})
+}
+
 func TestAnInboxWhoseAnswerIsNotDeliveredStaysUnread(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.mailed()
