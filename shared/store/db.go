@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,13 @@ type Option func(*DB)
 // AbortFirst aborts the first attempt of every transaction, so that tests find side effects in transaction functions.
 func AbortFirst() Option { return func(db *DB) { db.abortFirst = true } }
 
-// WaitLimits sets the maximum numbers of listeners and of waiters of an instance. A wait beyond either is Unavailable.
-// The defaults are 80 and 4,096.
+// WaitLimits sets the maximum numbers of listeners and of waiters of an instance; zero leaves a number as it is. A wait
+// beyond either is Unavailable. The defaults are what the driver carries, and 4,096.
 func WaitLimits(listeners, waiters int) Option {
-	return func(db *DB) { db.waits.maxListeners, db.waits.maxWaiters = listeners, waiters }
+	return func(db *DB) {
+		db.waits.maxListeners = cmp.Or(listeners, db.waits.maxListeners)
+		db.waits.maxWaiters = cmp.Or(waiters, db.waits.maxWaiters)
+	}
 }
 
 // New returns a database on a driver that was opened with the same schema. The database owns the driver and closes it.

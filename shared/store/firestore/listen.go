@@ -28,15 +28,20 @@ type snapshot struct {
 }
 
 // listen starts a listener. Its snapshots must be received until it is stopped.
-func (d *Driver) listen(ctx context.Context, user, coll string) *listener {
+func (d *Driver) listen(ctx context.Context, user, coll string) (*listener, error) {
+	on, err := d.takeLine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	l := &listener{
 		bound: d.now().Add(-margin), begun: time.Now(),
 		snaps: make(chan snapshot), done: make(chan struct{}),
 	}
 	ctx, l.cancel = context.WithCancel(ctx)
-	iter := d.listens.Collection("users/"+user+"/"+coll).Where(changedField, ">", l.bound).Snapshots(ctx)
+	iter := on.client.Collection("users/"+user+"/"+coll).Where(changedField, ">", l.bound).Snapshots(ctx)
 	go func() {
 		defer close(l.done)
+		defer d.leaveLine(on)
 		defer iter.Stop()
 		for {
 			s := d.next(iter)
@@ -50,7 +55,7 @@ func (d *Driver) listen(ctx context.Context, user, coll string) *listener {
 			}
 		}
 	}()
-	return l
+	return l, nil
 }
 
 func (l *listener) stop() {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	hi "cloud.google.com/go/firestore"
 	vkit "cloud.google.com/go/firestore/apiv1"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
@@ -61,7 +60,7 @@ type Driver struct {
 
 	mu       sync.Mutex
 	closed   bool
-	listens  *hi.Client
+	lines    []*line
 	watchers map[*watcher]struct{}
 	renew    renewal
 	moving   chan struct{} // limits the number of listeners that are being replaced
@@ -182,15 +181,15 @@ func (d *Driver) Close() error {
 	for w := range d.watchers {
 		watchers = append(watchers, w)
 	}
-	listens := d.listens
+	lines := d.lines
 	d.mu.Unlock()
 	for _, w := range watchers {
 		w.stop()
 	}
 	d.pending.Wait()
 	err := d.client.Close()
-	if listens != nil {
-		err = errors.Join(err, listens.Close())
+	for _, l := range lines {
+		err = errors.Join(err, l.client.Close())
 	}
 	return err
 }

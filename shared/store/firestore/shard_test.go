@@ -23,6 +23,17 @@ type swept struct {
 
 var due = store.Collection[swept]{Name: "due", AllUsers: []string{"at"}}
 
+// admin holds the credentials that the emulator accepts as an administrator's, which writes in bulk need.
+type admin struct{}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (admin) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer owner"}, nil
+}
+
+// RequireTransportSecurity returns false: the emulator serves without TLS.
+func (admin) RequireTransportSecurity() bool { return false }
+
 // dueNow returns the number of documents that a sweep finds, page by page.
 func dueNow(t *testing.T, db *store.DB) int {
 	t.Helper()
@@ -55,19 +66,28 @@ func TestASweepFindsDocumentsFromBeforeTheyHadShards(t *testing.T) {
 		return store.New(open(t, firestore.Options{EmulatorHost: host, Project: project}), schema)
 	}
 	client, err := hi.NewClient(t.Context(), project, option.WithEndpoint(host), option.WithoutAuthentication(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
+		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
+		option.WithGRPCDialOption(grpc.WithPerRPCCredentials(admin{})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	batch := client.BulkWriter(t.Context())
+	var jobs []*hi.BulkWriterJob
 	for i := range documents {
 		doc := client.Doc(fmt.Sprintf("users/u%d/due/d%d", i%users, i))
-		if _, err := batch.Set(doc, map[string]any{"at": time.Now().Add(-time.Duration(i) * time.Second)}); err != nil {
+		job, err := batch.Set(doc, map[string]any{"at": time.Now().Add(-time.Duration(i) * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
+	}
+	batch.End()
+	for _, job := range jobs {
+		if _, err := job.Results(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	batch.End()
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	hi "cloud.google.com/go/firestore"
-
 	"parley.internal/shared/fault"
 	"parley.internal/shared/store"
 )
@@ -71,17 +69,6 @@ func (d *Driver) register(w *watcher) error {
 	if d.closed {
 		return fault.New(fault.Unavailable, "the store is closed")
 	}
-	if d.listens == nil {
-		opts, err := d.opts.client(1)
-		if err != nil {
-			return err
-		}
-		// The client outlives this call.
-		d.listens, err = hi.NewClientWithDatabase(context.WithoutCancel(w.ctx), d.opts.Project, d.opts.Database, opts...)
-		if err != nil {
-			return fault.Wrap(fault.Internal, err, "firestore: cannot create a client of %s", d.root)
-		}
-	}
 	d.watchers[w] = struct{}{}
 	return nil
 }
@@ -106,7 +93,10 @@ func (w *watcher) begin(ctx context.Context) (*listener, error) {
 	defer cancel()
 	again := false
 	for try := 1; ; try++ {
-		l := w.d.listen(w.ctx, w.user, w.coll)
+		l, err := w.d.listen(w.ctx, w.user, w.coll)
+		if err != nil {
+			return nil, err
+		}
 		select {
 		case s := <-l.snaps:
 			if s.err != nil {

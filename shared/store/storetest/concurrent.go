@@ -305,6 +305,25 @@ func waitEnds(t *testing.T, db *store.DB) {
 	over(t, ended)
 }
 
+func manyUsersWait(t *testing.T, db *store.DB) {
+	ends := map[string]chan error{}
+	for i := range 100 {
+		user := fmt.Sprint("u", i)
+		looks, ended := waiting(t, db, user, 2*time.Minute)
+		listening(t, looks)
+		ends[user] = ended
+	}
+	for user, ended := range ends {
+		select {
+		case err := <-ended:
+			t.Fatalf("the wait of %s has ended: %v", user, err)
+		default:
+		}
+		put(t, db.User(user), map[string]item{"wanted": {Status: "open"}})
+		over(t, ended)
+	}
+}
+
 func waitCap(t *testing.T, db *store.DB) {
 	for _, user := range []string{"a", "b"} {
 		looks, _ := waiting(t, db, user, time.Minute)

@@ -135,6 +135,11 @@ func Suite(t *testing.T, open Open) {
 			p.test(t, store.New(open(t, schema), schema, store.WaitLimits(2, 20)))
 		})
 	}
+	t.Run("a hundred users wait at once", func(t *testing.T) {
+		t.Parallel()
+		schema := Schema()
+		manyUsersWait(t, store.New(open(t, schema), schema))
+	})
 	for name, test := range map[string]func(*testing.T, *store.DB){
 		"the log has every change once":          logs,
 		"a reader of the log misses nothing":     logMissesNothing,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -121,15 +120,8 @@ type opened struct {
 }
 
 // waits lets the store hold as many waits as the server admits: a call waits for changes of up to three collections, and
-// its waits may overlap for a moment. Listeners cost streams over Firestore, of which a connection has 100, and nothing
-// in the embedded store.
-func waits(c *config.Config) store.Option {
-	listeners := math.MaxInt
-	if c.Store == "firestore" {
-		listeners = 80
-	}
-	return store.WaitLimits(listeners, max(4096, 4*c.Waits))
-}
+// its waits may overlap for a moment.
+func waits(c *config.Config) store.Option { return store.WaitLimits(0, max(4096, 4*c.Waits)) }
 
 // open opens the store, whose calls over the network are traced. The caller has the data directory of an embedded one.
 func open(ctx context.Context, c *config.Config, tracer *cloud.Tracer) (*opened, error) {
