@@ -28,6 +28,25 @@ const hookAtMost = 30 * time.Millisecond
 // farAway is the time that the way to a distant server and back takes.
 const farAway = 100 * time.Millisecond
 
+// runHooks measures the hooks alone.
+func runHooks(ctx context.Context, o options, out, _ io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "parley-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	binary, err := buildServer(ctx, dir)
+	if err != nil {
+		return err
+	}
+	t, err := start(ctx, binary, dir, o.sizes[0])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.stop()) }()
+	return t.hooks(ctx, dir, o.hooks, out)
+}
+
 // hooks measures a hook's process from its start to its end, as a client waits for it: with a server on this machine, with
 // one 100 ms away, and with none. The first call of each, which starts the daemon, is not part of it.
 func (t *target) hooks(ctx context.Context, dir string, n int, out io.Writer) error {

@@ -45,6 +45,7 @@ func main() {
 	calls := flag.Int("calls", 480, "calls in a slice with 16 clients; half as many with one")
 	quick := flag.Bool("quick", false, "run everything on a small scale; the numbers mean nothing")
 	greedy := flag.Bool("greedy", false, "measure only the users beside a greedy one")
+	hooks := flag.Bool("hooks", false, "measure only the hooks of clients")
 	only := flag.String("only", "", "the operations to measure, separated by commas (default all)")
 	flag.Parse()
 	o := options{calls: *calls, rounds: 7, sizes: [2]int{100, 100_000}, expired: expired{2_000, 10_000},
@@ -57,8 +58,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	measure := run
-	if *greedy {
+	switch {
+	case *greedy:
 		measure = runNeighbours
+	case *hooks:
+		measure = runHooks
 	}
 	err := measure(ctx, o, os.Stdout, os.Stderr)
 	stop()
