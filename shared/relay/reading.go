@@ -73,8 +73,8 @@ func (s *Service) consume(ctx context.Context, c identity.Caller, from store.Con
 	return out, nil
 }
 
-// deliver returns the messages that are due and marks them, in one transaction, so that of two concurrent readers each
-// message goes to one. It confirms the messages of the receipt first, and makes lapsed messages dead letters, so that
+// deliver returns the messages that are due and marks them, in one commit, so that of two concurrent readers each message
+// goes to one. It confirms the messages of the receipt first, and makes lapsed messages dead letters, so that
 // they do not precede live mail again.
 //
 // Once it has begun, the end of the call does not interrupt it: the caller of an interrupted commit would not know the
@@ -108,14 +108,13 @@ func (r *reading) page(ctx context.Context, width int) (views []View, full bool,
 		found.put(tx)
 		return err
 	}
-	if r.receipt != "" {
-		err = r.tenant.Update(ctx, run)
-	} else {
-		err = r.tenant.Consume(ctx, func(ctx context.Context, reader store.Reader) (bool, error) {
-			page, err := messages.Query(ctx, reader, due(r.from, r.Now(), 1))
-			return len(page.Docs) > 0, err
-		}, run)
-	}
+	err = r.tenant.Consume(ctx, func(ctx context.Context, reader store.Reader) (bool, error) {
+		if r.receipt != "" {
+			return true, nil
+		}
+		page, err := messages.Query(ctx, reader, due(r.from, r.Now(), 1))
+		return len(page.Docs) > 0, err
+	}, run)
 	if err == nil {
 		r.receipt = "" // it is confirmed
 	}

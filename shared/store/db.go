@@ -130,6 +130,12 @@ var errAborted = errors.New("store: first attempt aborted")
 // must use tx; a violation is Internal. An error of fn is returned, and nothing is written. Contention that outlasts
 // the driver's retries is Conflict.
 func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+	return t.update(ctx, fn, t.db.driver.Update)
+}
+
+// update runs fn as one of the driver's methods does.
+func (t *Tenant) update(ctx context.Context, fn func(ctx context.Context, tx *Tx) error,
+	driver func(ctx context.Context, fn func(ctx context.Context, r Reads) ([]Write, error)) error) error {
 	if ctx.Value(inTx{}) != nil {
 		return fault.New(fault.Internal, "store: transactions must not be nested")
 	}
@@ -158,17 +164,21 @@ func (t *Tenant) Update(ctx context.Context, fn func(ctx context.Context, tx *Tx
 		}
 		return tx.writes, nil
 	}
-	err := t.db.driver.Update(ctx, run)
+	err := driver(ctx, run)
 	if errors.Is(err, errAborted) {
-		err = t.db.driver.Update(ctx, run)
+		err = driver(ctx, run)
 	}
 	return err
 }
 
-// Consume runs fn as [Tenant.Update] does, unless there is nothing to consume. A driver with local reads first calls
-// waiting outside of the transaction, and Consume returns nil if it reports false, so that an empty look does not hold
-// up writers. On other drivers, waiting would cost as much as the first read of fn and is not called. fn must therefore
-// handle the empty case too.
+// Consume takes documents away from others that want them: fn reads some and changes them, and of several that have read
+// a document one changes it; fn of the others runs again. That is all it promises of what fn reads: a document that fn
+// does not write may change meanwhile, and two reads of fn may be of different times. Otherwise fn is that of
+// [Tenant.Update].
+//
+// On a driver whose reads are local, Consume first calls waiting outside of the transaction, and returns nil if it reports
+// false, so that an empty look does not hold up writers. On others, waiting would cost as much as the first read of fn
+// and is not called. fn must therefore handle the empty case too.
 func (t *Tenant) Consume(
 	ctx context.Context, waiting func(context.Context, Reader) (bool, error), fn func(context.Context, *Tx) error,
 ) error {
@@ -176,6 +186,9 @@ func (t *Tenant) Consume(
 		if found, err := waiting(ctx, t); err != nil || !found {
 			return err
 		}
+	}
+	if d, ok := t.db.driver.(Unchanged); ok {
+		return t.update(ctx, fn, d.UpdateUnchanged)
 	}
 	return t.Update(ctx, fn)
 }

@@ -122,6 +122,13 @@ type Driver interface {
 	Close() error
 }
 
+// Unchanged is implemented by a driver whose transactions hold up others that only read.
+type Unchanged interface {
+	// UpdateUnchanged runs fn outside of a transaction and applies the writes that it returns, all or none, if none of the
+	// documents that they change, of those that fn has read, was changed since. Otherwise fn runs again.
+	UpdateUnchanged(ctx context.Context, fn func(ctx context.Context, r Reads) ([]Write, error)) error
+}
+
 // EventKind is the kind of a change in a [Feed].
 type EventKind string
 

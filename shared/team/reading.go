@@ -146,16 +146,15 @@ func (r *reading) read(ctx context.Context) (out InboxOutput, err error) {
 		}
 		return nil
 	}
-	if r.in.Receipt != "" {
-		err = r.tenant.Update(ctx, run)
-	} else {
-		err = r.tenant.Consume(ctx, func(ctx context.Context, reader store.Reader) (_ bool, err error) {
-			var docs []store.Doc[storedMessage]
-			var own bool
-			out, docs, own, err = r.look(ctx, reader)
-			return own && slices.ContainsFunc(docs, func(m store.Doc[storedMessage]) bool { return !m.Value.Read }), err
-		}, run)
-	}
+	err = r.tenant.Consume(ctx, func(ctx context.Context, reader store.Reader) (_ bool, err error) {
+		if r.in.Receipt != "" {
+			return true, nil
+		}
+		var docs []store.Doc[storedMessage]
+		var own bool
+		out, docs, own, err = r.look(ctx, reader)
+		return own && slices.ContainsFunc(docs, func(m store.Doc[storedMessage]) bool { return !m.Value.Read }), err
+	}, run)
 	if err == nil {
 		r.in.Receipt = "" // it is confirmed
 	}

@@ -117,6 +117,18 @@ var budgets = []struct {
 			return nil, err
 		})
 	}, map[string]int{"BatchGetDocuments": 1, "Rollback": 1}},
+	{"consuming is a query and a commit", func(ctx context.Context, d *firestore.Driver) error {
+		return d.UpdateUnchanged(ctx, func(ctx context.Context, r store.Reads) ([]store.Write, error) {
+			_, err := r.Query(ctx, byName("x"))
+			return []store.Write{put("a", store.Fields{})}, err
+		})
+	}, map[string]int{"RunQuery": 1, "Commit": 1}},
+	{"consuming nothing is a query", func(ctx context.Context, d *firestore.Driver) error {
+		return d.UpdateUnchanged(ctx, func(ctx context.Context, r store.Reads) ([]store.Write, error) {
+			_, err := r.Query(ctx, byName("x"))
+			return nil, err
+		})
+	}, map[string]int{"RunQuery": 1}},
 	{"nothing is nothing", func(ctx context.Context, d *firestore.Driver) error {
 		if _, err := d.Get(ctx, nil); err != nil {
 			return err

@@ -16,6 +16,8 @@ import (
 type view struct {
 	tx   []byte
 	open *firestorepb.TransactionOptions
+	// seen is called with each document that is read, nil for nothing.
+	seen func(*firestorepb.Document)
 }
 
 // Get implements store.Reads. A read without an answer is repeated.
@@ -80,7 +82,7 @@ func (d *Driver) get(ctx context.Context, refs []store.Ref, v view) ([]*store.Ra
 	if err != nil {
 		return nil, nil, err
 	}
-	tx, err := d.receive(func() (answer, *firestorepb.Document, error) {
+	tx, err := d.receive(v, func() (answer, *firestorepb.Document, error) {
 		res, err := stream.Recv()
 		return res, res.GetFound(), err
 	}, func(raw store.Raw) {
@@ -100,7 +102,7 @@ type answer interface{ GetTransaction() []byte }
 // receive reads a stream to its end and calls each for its documents. It returns the transaction that the stream
 // opened, even with an error.
 func (d *Driver) receive(
-	next func() (answer, *firestorepb.Document, error), each func(store.Raw),
+	v view, next func() (answer, *firestorepb.Document, error), each func(store.Raw),
 ) (tx []byte, err error) {
 	for {
 		res, doc, err := next()
@@ -120,6 +122,9 @@ func (d *Driver) receive(
 		if err != nil {
 			return tx, err
 		}
+		if v.seen != nil {
+			v.seen(doc)
+		}
 		each(raw)
 	}
 }
@@ -135,10 +140,10 @@ func (d *Driver) query(ctx context.Context, plan store.Plan, v view) ([]store.Ra
 	} else if v.open != nil {
 		req.ConsistencySelector = &firestorepb.RunQueryRequest_NewTransaction{NewTransaction: v.open}
 	}
-	return d.runQuery(ctx, req)
+	return d.runQuery(ctx, req, v)
 }
 
-func (d *Driver) runQuery(ctx context.Context, req *firestorepb.RunQueryRequest) ([]store.Raw, []byte, error) {
+func (d *Driver) runQuery(ctx context.Context, req *firestorepb.RunQueryRequest, v view) ([]store.Raw, []byte, error) {
 	ctx, cancel := d.call(ctx)
 	defer cancel()
 	stream, err := d.client.RunQuery(ctx, req)
@@ -146,7 +151,7 @@ func (d *Driver) runQuery(ctx context.Context, req *firestorepb.RunQueryRequest)
 		return nil, nil, err
 	}
 	var raws []store.Raw
-	tx, err := d.receive(func() (answer, *firestorepb.Document, error) {
+	tx, err := d.receive(v, func() (answer, *firestorepb.Document, error) {
 		res, err := stream.Recv()
 		return res, res.GetDocument(), err
 	}, func(raw store.Raw) { raws = append(raws, raw) })

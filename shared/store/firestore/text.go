@@ -245,7 +245,7 @@ func (d *Driver) textDocs(ctx context.Context, p store.TextPlan, element string,
 			{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: timestamppb.New(time.UnixMicro(after.At))}},
 			reference(d.name(store.Ref{User: p.User, Coll: store.TextName, ID: after.ID}))}}
 	}
-	raws, _, err := d.runQuery(ctx, runQueryRequest(name, q))
+	raws, _, err := d.runQuery(ctx, runQueryRequest(name, q), view{})
 	out := make([]found, len(raws))
 	for i, raw := range raws {
 		at, _ := raw.Fields[textAt].(time.Time)
@@ -314,7 +314,7 @@ func (d *Driver) groupPage(ctx context.Context, id, after string) (raws []store.
 		q.StartAt = &firestorepb.Cursor{Values: []*firestorepb.Value{reference(after)}}
 	}
 	err = d.retryRead(ctx, func() error {
-		raws, _, err = d.runQuery(ctx, runQueryRequest(d.documents(), q))
+		raws, _, err = d.runQuery(ctx, runQueryRequest(d.documents(), q), view{})
 		return err
 	})
 	return raws, err

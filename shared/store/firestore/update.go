@@ -36,12 +36,18 @@ type work = func(ctx context.Context, r store.Reads) ([]store.Write, error)
 // Commit without a transaction. A Commit without an answer is repeated only if applying it twice is harmless; otherwise
 // the fault is Unavailable and the outcome unknown.
 func (d *Driver) Update(ctx context.Context, fn work) error {
+	return d.update(ctx, fn, func(a *attempt) {})
+}
+
+// update runs attempts, each of which begin prepares.
+func (d *Driver) update(ctx context.Context, fn work, begin func(*attempt)) error {
 	var retry []byte
 	unanswered, logID := 0, newLogID()
 	leave := func() {}
 	defer func() { leave() }()
 	for try := 1; ; try++ {
 		a := &attempt{d: d, retry: retry, logID: logID}
+		begin(a)
 		outcome, err := a.run(ctx, fn)
 		if outcome == transient {
 			unanswered++
@@ -69,6 +75,8 @@ type attempt struct {
 	d     *Driver
 	retry []byte // the transaction of the previous attempt, which gives this one priority
 	logID string // the document of the commit in the log
+	// seen are the documents that fn has read outside of a transaction; nil if it reads in one.
+	seen *seen
 
 	mu      sync.Mutex
 	user    string // the user of the last read
@@ -106,6 +114,10 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 	if err == nil {
 		req, err = a.d.commitRequest(writes, a.tx)
 	}
+	watched := ""
+	if err == nil {
+		watched = a.seen.require(req)
+	}
 	if err != nil {
 		a.rollback()
 		return final, err
@@ -117,9 +129,14 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 		return final, nil
 	}
 	outcome := classify(err)
-	if outcome == transient {
+	switch {
+	case outcome == transient && watched != "":
+		a.d.touch(watched)
+	case outcome == transient:
 		a.forestall()
-	} else {
+	case watched != "" && changed(err):
+		outcome, err = aborted, contended(err)
+	default:
 		a.rollback()
 	}
 	if outcome == aborted {
@@ -132,7 +149,7 @@ func (a *attempt) commit(ctx context.Context, writes []store.Write) (failure, er
 		err = fault.Wrap(fault.OutcomeUnknown, err, "the store did not answer: "+
 			"the change may or may not have been made; read what it would change before you repeat the call").
 			After(unknownFor)
-		if a.tx == nil && repeatable(writes) {
+		if a.tx == nil && watched == "" && repeatable(writes) {
 			return transient, err
 		}
 	}
@@ -212,7 +229,12 @@ func (a *attempt) read(ctx context.Context, user string, do func(view) ([]byte, 
 	v := view{tx: a.tx}
 	var tx []byte
 	var err error
-	if v.tx == nil {
+	if a.seen != nil {
+		v.seen = a.seen.note
+		a.mu.Unlock()
+		_, err = do(v)
+		a.mu.Lock()
+	} else if v.tx == nil {
 		v.open = &firestorepb.TransactionOptions{Mode: &firestorepb.TransactionOptions_ReadWrite_{
 			ReadWrite: &firestorepb.TransactionOptions_ReadWrite{RetryTransaction: a.retry},
 		}}

@@ -30,7 +30,7 @@ func (d *Driver) descendants(user, after string) *firestorepb.RunQueryRequest {
 // descendantsPage returns the page of documents below a user that follows the name after.
 func (d *Driver) descendantsPage(ctx context.Context, user, after string) (raws []store.Raw, err error) {
 	err = d.retryRead(ctx, func() error {
-		raws, _, err = d.runQuery(ctx, d.descendants(user, after))
+		raws, _, err = d.runQuery(ctx, d.descendants(user, after), view{})
 		return err
 	})
 	return raws, d.toFault(ctx, err)

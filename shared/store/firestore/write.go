@@ -49,13 +49,18 @@ func (d *Driver) write(w store.Write) (*firestorepb.Write, error) {
 			out.UpdateMask.FieldPaths = append(out.UpdateMask.FieldPaths, shardField)
 		}
 	}
-	out.UpdateTransforms = append(out.UpdateTransforms, &firestorepb.DocumentTransform_FieldTransform{
+	out.UpdateTransforms = append(out.UpdateTransforms, stamp())
+	return out, err
+}
+
+// stamp sets the time of the last change, by which listeners find it.
+func stamp() *firestorepb.DocumentTransform_FieldTransform {
+	return &firestorepb.DocumentTransform_FieldTransform{
 		FieldPath: changedField,
 		TransformType: &firestorepb.DocumentTransform_FieldTransform_SetToServerValue{
 			SetToServerValue: firestorepb.DocumentTransform_FieldTransform_REQUEST_TIME,
 		},
-	})
-	return out, err
+	}
 }
 
 func exists(yes bool) *firestorepb.Precondition {

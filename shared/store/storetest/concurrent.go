@@ -74,6 +74,47 @@ func competing(t *testing.T, db *store.DB) {
 	}
 }
 
+func consuming(t *testing.T, db *store.DB) {
+	u, open := db.User("u"), store.Query{Where: []store.Cond{store.Eq("status", "open")}, Limit: 1}
+	put(t, u, map[string]item{"a": {Status: "open"}, "b": {Status: "open"}, "c": {Status: "open"}})
+	var got, none atomic.Int32
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			took := false
+			err := u.Consume(t.Context(), func(c ctx, r store.Reader) (bool, error) {
+				page, err := items.Query(c, r, open)
+				return len(page.Docs) > 0, err
+			}, func(c ctx, tx *store.Tx) error {
+				page, err := items.Query(c, tx, open)
+				took = len(page.Docs) > 0
+				for _, d := range page.Docs {
+					d.Value.Status, d.Value.Count = "taken", d.Value.Count+1
+					items.Put(tx, d.ID, d.Value)
+				}
+				return err
+			})
+			switch {
+			case err != nil:
+				t.Error(err)
+			case took:
+				got.Add(1)
+			default:
+				none.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if got.Load() != 3 || none.Load() != 13 {
+		t.Errorf("%d got a document and %d none", got.Load(), none.Load())
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		if v, err := items.Get(t.Context(), u, id); err != nil || v.Count != 1 {
+			t.Errorf("%s was taken %d times, %v", id, v.Count, err)
+		}
+	}
+}
+
 func counters(t *testing.T, db *store.DB) {
 	u := db.User("u")
 	put(t, u, map[string]item{"n": {}})

@@ -112,6 +112,7 @@ func Suite(t *testing.T, open Open) {
 		{"following by a number of the parent leaves no gap", following},
 		{"documents are deleted in bulk", bulkDelete},
 		{"of 16 competing transactions one wins", competing},
+		{"of 16 that consume a document one gets it", consuming},
 		{"counters lose nothing", counters},
 		{"transactions in turn do not abort each other", takeTurns},
 		{"a document over 1 MiB is refused", tooLarge},
