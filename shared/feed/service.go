@@ -50,7 +50,20 @@ func (s *Service) Operations() []op.Op {
 	}
 }
 
-// Get returns the changes after the cursor, and waits for a first one for at most WaitMs milliseconds. Without a cursor
+// toolsets are the toolsets whose tools show the objects of a kind.
+var toolsets = map[string]string{
+	"task": "dispatch", "dream": "dream", "sprint": "sprint", "sprint-story": "sprint",
+	"question": "signal", "alert": "signal", "device": "signal",
+	"message": "relay", "group": "relay", "session": "pulse", "pause": "pauses", "files": "files",
+	"council": "council", "fire": "campfire", "verification": "elenchus",
+	"team": "team", "team_tasks": "team", "process": "team", "key": "keys", "passkey": "keys",
+}
+
+// ToolsetOf returns the toolset that a key must reach to see changes of a kind, empty for an unknown kind, which a key
+// with scopes of single toolsets does not see.
+func ToolsetOf(kind string) string { return toolsets[kind] }
+
+// Get returns the changes after the cursor of what the caller's scopes reach, and waits for a first one for at most WaitMs milliseconds. Without a cursor
 // it returns at once, with the cursor of the present.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (Output, error) {
 	t, out := s.DB.User(c.User), Output{Events: []Event{}, Cursor: in.Cursor}
@@ -60,11 +73,14 @@ func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (Output,
 			return false, err
 		}
 		for _, e := range page.Entries {
+			if !c.InToolset(ToolsetOf(e.Kind)) {
+				continue
+			}
 			out.Events = append(out.Events, Event{EventID: e.EventID, At: e.At, Kind: e.Kind, ID: e.ID, Change: e.Change,
 				Line: e.Line, State: e.State, Program: e.Program})
 		}
 		out.Cursor, out.Truncated, out.More = page.Next, page.Truncated, page.More
-		return len(out.Events) > 0 || page.Truncated, nil
+		return len(out.Events) > 0 || page.Truncated || page.More, nil
 	}
 	if in.Cursor == "" {
 		_, err := look(ctx)

@@ -48,3 +48,46 @@ func TestAWaitEndsWithTheFirstChange(t *testing.T) {
 		}
 	})
 }
+
+func TestAKeyWithScopesSeesTheChangesOfItsToolsetsAlone(t *testing.T) {
+	t.Parallel()
+	schema := store.NewSchema(store.LogDef(), task.Tasks.Def())
+	storetest.Each(t, schema, func(t *testing.T, db *store.DB) {
+		s, person := &feed.Service{DB: db}, domaintest.Human("u")
+		add := func(id string, kind task.Type) {
+			domaintest.Check(t, db.User("u").Update(t.Context(), func(_ context.Context, tx *store.Tx) error {
+				task.Tasks.Put(tx, id, task.Task{Type: kind, Title: "secret", Status: "created", Target: "user"})
+				return nil
+			}))
+		}
+		begin := domaintest.Must(s.Get(t.Context(), person, feed.Input{}))(t).Cursor
+		add("w", task.Work)
+		add("q", task.Question)
+		for _, c := range []struct {
+			name   string
+			scopes []string
+			want   string
+		}{
+			{"no scopes", nil, "wq"}, {"reading", []string{"read"}, "wq"}, {"the console", []string{"console"}, "wq"},
+			{"the toolset of the feed", []string{"pulse"}, ""}, {"questions", []string{"pulse", "signal"}, "q"},
+			{"tasks, reading", []string{"read", "pulse", "dispatch"}, "w"},
+		} {
+			narrow := person
+			narrow.Scopes = c.scopes
+			got := domaintest.Must(s.Get(t.Context(), narrow, feed.Input{Cursor: begin, WaitMs: 1}))(t)
+			ids := ""
+			for _, e := range got.Events {
+				ids += e.ID
+			}
+			if ids != c.want {
+				t.Errorf("%s: sees %q, want %q", c.name, ids, c.want)
+			}
+			if c.want == "" { // what it does not see does not end its wait, and is behind it afterwards
+				later := domaintest.Must(s.Get(t.Context(), person, feed.Input{Cursor: got.Cursor, WaitMs: 1}))(t)
+				if len(later.Events) > 0 {
+					t.Errorf("after its cursor there are %+v", later.Events)
+				}
+			}
+		}
+	})
+}

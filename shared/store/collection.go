@@ -50,6 +50,8 @@ type Def struct {
 	TTL bool
 	// Searched declares the texts of the documents, nil if they have none.
 	Searched *Searched
+	// Log is the kind of the changes in the log, empty for a collection that is not logged.
+	Log string
 }
 
 // ID returns the last segment of the name.
@@ -72,7 +74,7 @@ func (c Collection[T]) Def() *Def {
 	if d, ok := defs.Load(key); ok {
 		return d.(*Def)
 	}
-	d := &Def{Name: c.Name, PartOf: c.PartOf, Unindexed: c.Unindexed, Searched: c.searched()}
+	d := &Def{Name: c.Name, PartOf: c.PartOf, Unindexed: c.Unindexed, Searched: c.searched(), Log: c.Log}
 	for _, list := range []struct {
 		specs         []string
 		group, filter bool
