@@ -61,6 +61,8 @@ func TestAMessageThatIsNoneSaysWhatItMustBe(t *testing.T) {
 			"id must be a string or a number", "null"},
 		"an id that is true": {`{"jsonrpc":"2.0","id":true,"method":"ping"}`, request,
 			"id must be a string or a number", "null"},
+		"an id that is null": {`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_tasks"}}`, request,
+			"id must be a string or a number", "null"},
 		"a method that is no string": {`{"jsonrpc":"2.0","id":1,"method":5}`, request, "method must be a string", "1"},
 		"an id that is no text": {"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"tools/call\"}", parse,
 			"the message must be valid UTF-8 text", "null"},

@@ -1,10 +1,15 @@
 package rest_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +18,7 @@ import (
 	"parley.internal/services/hub/harness/hubtest"
 	"parley.internal/services/hub/internal/auth"
 	"parley.internal/shared/app"
+	"parley.internal/shared/domaintest"
 	"parley.internal/shared/fault"
 	"parley.internal/shared/identity"
 	"parley.internal/shared/op"
@@ -192,6 +198,36 @@ func TestTheLogHasALineForEachCallAndNoSecrets(t *testing.T) {
 	for _, secret := range []string{key, human, made.Key, "of nobody's concern"} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log has %q", secret)
+		}
+	}
+}
+
+// A client that dies in an upload, or frames its body wrongly, is told so, and the server is not at fault.
+func TestABodyThatIsNotWholeIsInvalid(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t, hubtest.Options{})
+	key := hub.Agent("u", "alpha")
+	for name, body := range map[string]string{
+		"a chunk's length that is none": "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"a chunk that ends early":       "Transfer-Encoding: chunked\r\n\r\n64\r\n{\"title\":",
+		"a body that ends early":        "Content-Length: 100\r\n\r\n{\"title\":\"t\",\"target\":\"b\"}",
+	} {
+		for _, path := range []string{"/v1/tasks", "/mcp"} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(hub.URL, "http://"))
+			domaintest.Check(t, err)
+			_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s",
+				path, conn.RemoteAddr(), key, body)
+			domaintest.Check(t, err)
+			domaintest.Check(t, conn.(*net.TCPConn).CloseWrite())
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", path, name, err)
+			}
+			text, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "send it again, whole") {
+				t.Errorf("%s, %s: got %d %s, %v", path, name, res.StatusCode, text, err)
+			}
+			_ = conn.Close()
 		}
 	}
 }

@@ -49,8 +49,10 @@ func readMessage(body []byte) (message, *rpcError) {
 		return m, e
 	}
 	method, hasMethod := m.fields["method"]
+	// Some clients write the id of a notification, which has none, as null.
+	null := string(m.id) == "null" && hasMethod && !strings.HasPrefix(m.method, "notifications/")
 	switch _, isText := method.(string); {
-	case !validID(m.id):
+	case !validID(m.id) || null:
 		m.id = nil
 		return m, &rpcError{mcp.INVALID_REQUEST, "id must be a string or a number"}
 	case hasMethod && !isText:
