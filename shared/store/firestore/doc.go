@@ -3,8 +3,10 @@
 //
 // The cost of a call is its round trips, so the driver uses the plain gRPC client (apiv1) and decides on every RPC: the
 // first read of a transaction opens it, a transaction without reads is one Commit, and a rollback runs in the
-// background. The transactions of the client library would add a BeginTransaction to each. Only listeners use the
-// high-level client, for its resume tokens, on a connection of their own, so that waiters cannot starve writers.
+// background. The transactions of the client library would add a BeginTransaction to each. What takes documents away
+// from other readers holds no locks: it reads outside of a transaction, and its commit names the time at which each
+// document was last changed. Only listeners use the high-level client, for its resume tokens, on connections of their
+// own, so that waiters cannot starve writers.
 //
 // Every write also sets the field changedAt to the server's time. The field belongs to the driver: listeners query by
 // it, and it is removed from the documents that the driver returns.
