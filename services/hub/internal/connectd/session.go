@@ -74,7 +74,7 @@ func newSession(d *Daemon, id string, c connection.Connection, thread string) *s
 	s := &session{daemon: d, id: id, thread: thread, conn: c, kick: make(chan struct{}, 1), ended: make(chan struct{}),
 		handed: map[string]wire.HookOutput{}, commands: map[string]*command{}, compared: make(chan struct{}), passed: map[string]time.Time{}}
 	s.st = state.State{Connection: c.ID, Client: c.Client, Thread: thread, Seen: d.Now()}
-	d.place.Load(id, &s.st)
+	d.place.LoadSession(id, &s.st, d.Now())
 	s.stir()
 	return s
 }
@@ -100,7 +100,7 @@ func (s *session) own(ctx context.Context) {
 	if held, err := s.daemon.place.Hold(s.id, deadline); err == nil {
 		defer held.Release()
 	}
-	s.daemon.place.Load(s.id, &s.st)
+	s.daemon.place.LoadSession(s.id, &s.st, s.daemon.Now())
 	for _, r := range s.daemon.place.Marks(s.id, local.Shown) {
 		s.st.Shown(r)
 	}
@@ -112,7 +112,7 @@ func (s *session) save() {
 	if s.dead {
 		return
 	}
-	if err := s.daemon.place.Save(s.id, &s.st); err != nil {
+	if err := s.daemon.place.SaveSession(s.id, &s.st, s.daemon.Now()); err != nil {
 		s.daemon.log("the state of %s cannot be written: %v", s.st.SessionID, err)
 	}
 }

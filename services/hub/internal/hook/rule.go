@@ -58,7 +58,7 @@ func Question(c Call, who string) (question, context string) {
 
 // Decide returns the reply to a permission request by a person's answer, and whether the same is allowed for the session.
 func Decide(c Call, answer, by string) (r Reply, session bool) {
-	switch answer {
+	switch strings.ToLower(strings.Trim(answer, " \t\r\n.!\"")) { // phones begin with a capital and end with a full stop
 	case OptionAllow:
 		return c.Permit(true, ""), false
 	case OptionSession:

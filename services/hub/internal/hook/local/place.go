@@ -32,7 +32,15 @@ func Find(env func(string) string) (Place, error) {
 			return Place{}, err
 		}
 	}
+	shut(p.Dir)
 	return p, private(p.Dir)
+}
+
+// shut closes a directory of the user's own that others can look into, and in which they could change nothing.
+func shut(dir string) {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o022 == 0 && info.Mode().Perm()&0o055 != 0 {
+		_ = os.Chmod(dir, 0o700) // private refuses it where this fails
+	}
 }
 
 // private refuses a directory that others can enter.

@@ -67,12 +67,30 @@ func (p Place) Load(id string, v any) bool {
 }
 
 // Save replaces a session's state.
-func (p Place) Save(id string, v any) error {
+func (p Place) Save(id string, v any) error { return p.replace(p.file(id), v) }
+
+// note is the file of a record that outlives sessions.
+func (p Place) note(id string) string { return filepath.Join(p.sessions(), id+".note") }
+
+// Remember replaces a record that outlives sessions, Recall reads it, and Forget removes it.
+func (p Place) Remember(id string, v any) error { return p.replace(p.note(id), v) }
+
+// Recall reports whether there is a record that can be read.
+func (p Place) Recall(id string, v any) bool {
+	text, err := os.ReadFile(p.note(id))
+	return err == nil && json.Unmarshal(text, v) == nil
+}
+
+// Forget removes a record.
+func (p Place) Forget(id string) { _ = os.Remove(p.note(id)) }
+
+// replace writes a file anew, unless it is as it shall be.
+func (p Place) replace(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if before, err := os.ReadFile(p.file(id)); err == nil && bytes.Equal(before, text) {
+	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
 		return nil
 	}
 	f, err := os.CreateTemp(p.sessions(), ".write-*") // of mode 0600
@@ -81,7 +99,7 @@ func (p Place) Save(id string, v any) error {
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), p.file(id))
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))

@@ -85,7 +85,7 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 	}
 	defer held.Release()
 	s := session.State{Connection: p.id}
-	p.place.Load(id, &s)
+	p.place.LoadSession(id, &s, time.Now())
 	for _, receipt := range p.place.Marks(id, local.Shown) {
 		s.Shown(receipt)
 	}
@@ -108,7 +108,7 @@ func (p *Process) direct(ctx context.Context, call hook.Call) int {
 	if p.print(reply) && receipt != "" {
 		s.Printed(*out)
 	}
-	_ = p.place.Save(id, &s) // without it the next hook asks again, and mail that was shown is marked when it comes again
+	_ = p.place.SaveSession(id, &s, time.Now()) // without it the next hook asks again, and mail that was shown is marked when it comes again
 	return reply.Code
 }
 
@@ -212,10 +212,8 @@ func changed(ctx context.Context, s *session.State, call hook.Call) []string {
 
 // remembered answers by the state on the disk alone.
 func (p *Process) remembered(call hook.Call) int {
-	var s session.State
-	if !p.place.Load(p.session(call), &s) {
-		return 0
-	}
+	s := session.State{Connection: p.id}
+	p.place.LoadSession(p.session(call), &s, time.Now())
 	r, _ := s.Reply(call, "", nil, p.conn)
 	p.print(r)
 	return r.Code

@@ -36,8 +36,8 @@ func (p *Process) permission(ctx context.Context, call hook.Call) int {
 		return 0
 	}
 	id := p.session(call)
-	var s session.State
-	p.place.Load(id, &s)
+	s := session.State{Connection: p.id}
+	p.place.LoadSession(id, &s, time.Now())
 	if s.Pause != nil {
 		return 0
 	}

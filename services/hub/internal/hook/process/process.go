@@ -58,7 +58,7 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 		fmt.Fprintln(p.Err, "parley-hook:", err)
 		return 1 // only a person's mistake on the command line comes here; 2 would block the client
 	}
-	stdin, err := io.ReadAll(io.LimitReader(p.In, hook.MaxInput+1))
+	stdin, err := p.read()
 	if err != nil {
 		return 0
 	}
@@ -91,6 +91,26 @@ func (p *Process) Run(ctx context.Context, args []string) int {
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
 	return p.answer(ctx, call)
+}
+
+// read reads the client's input, for which it has the time of a session's start: a client that leaves its end open holds up
+// nothing.
+func (p *Process) read() ([]byte, error) {
+	type input struct {
+		text []byte
+		err  error
+	}
+	got := make(chan input, 1)
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(p.In, hook.MaxInput+1))
+		got <- input{text, err}
+	}()
+	select {
+	case in := <-got:
+		return in.text, in.err
+	case <-time.After(StartBudget + p.Slack):
+		return nil, os.ErrDeadlineExceeded
+	}
 }
 
 // large answers a call before a tool whose input is too large to be read whole, so that a pause holds for it too. Other

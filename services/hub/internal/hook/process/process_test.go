@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -151,6 +152,69 @@ func TestAPauseDeniesAlsoWithoutTheServerAndTheDaemon(t *testing.T) {
 	}
 }
 
+func TestAPauseOfTheProgramHaltsASessionThatBeginsWithoutTheServer(t *testing.T) {
+	t.Parallel()
+	for of, halts := range map[string]bool{`the program "claude"`: true, "everything": true, `the agent "claude/1"`: false} {
+		hub, m := start(t)
+		denied := func(thread string) bool {
+			return strings.Contains(m.Hook(thread, "PreToolUse", bash).Denied(), "Paused by human")
+		}
+		m.Hook("t1", "SessionStart", nil)
+		hub.Pause("claude/1", &wire.Pause{By: "human", Of: of})
+		if !denied("t1") {
+			t.Errorf("%s: it is not denied", of)
+		}
+		hub.Set("down", 0)
+		m.Hook("t2", "SessionStart", nil)
+		if denied("t2") != halts || denied("t3") != halts {
+			t.Errorf("%s: without the server, sessions that begin are not denied as they must: %v", of, halts)
+		}
+		m.Hook("t1", "SessionEnd", nil)
+		if denied("t4") != halts {
+			t.Errorf("%s: after the end of the session that knew it, it is forgotten", of)
+		}
+		hub.Set("", 0)
+		hub.Pause("claude/1", nil)
+		m.Hook("t1", "SessionStart", nil)
+		hub.Set("down", 0)
+		if denied("t5") {
+			t.Errorf("%s: it halts after it was resumed", of)
+		}
+	}
+}
+
+func TestADirectoryThatOthersCanLookIntoIsClosed(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	m.Hook("t1", "SessionStart", nil)
+	hub.Pause("claude/1", &wire.Pause{By: "human", Of: "everything"})
+	home, err := connection.Home(m.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := filepath.Join(home, "run")
+	for mode, denied := range map[os.FileMode]bool{0o755: true, 0o711: true, 0o777: false} {
+		if err := os.Chmod(run, mode); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Contains(m.Hook("t1", "PreToolUse", bash).Denied(), "Paused by human")
+		if info, err := os.Stat(run); got != denied || err != nil || denied && info.Mode().Perm() != 0o700 {
+			t.Errorf("%v: denied: %v, now %v, %v", mode, got, info.Mode(), err)
+		}
+	}
+}
+
+func TestAClientThatLeavesItsEndOpenHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	in, to := io.Pipe()
+	t.Cleanup(func() { _ = to.Close() })
+	_, m := start(t)
+	p := &process.Process{Env: m.Getenv, In: in, Out: io.Discard, Err: io.Discard}
+	if code := p.Run(t.Context(), []string{"claude", "PostToolUse", "--connection", m.ID}); code != 0 {
+		t.Errorf("it ends with %d", code)
+	}
+}
+
 func TestAPauseHoldsForACallOfAnySize(t *testing.T) {
 	t.Parallel()
 	hub, m := start(t)
@@ -210,6 +274,7 @@ func TestThePersonAllowsAndRefusesByAnAnswer(t *testing.T) {
 		again  string
 	}{
 		"allow":        {"allow", "claude", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`, ""},
+		"Allow.":       {" Allow.", "claude", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`, ""},
 		"for codex":    {"allow", "codex", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`, ""},
 		"deny":         {"deny", "claude", `"behavior":"deny","message":"Refused by human`, `"behavior":"deny"`},
 		"other words":  {"yes, allow it", "claude", `"behavior":"deny"`, `"behavior":"deny"`},
