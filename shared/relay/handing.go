@@ -34,11 +34,11 @@ type Handing struct {
 // empty. Without next nothing is handed over.
 func (s *Service) Hand(c identity.Caller, inboxes []string, receipt, next string) *Handing {
 	return &Handing{reading: reading{Service: s, tenant: s.DB.User(c.User), from: boxesOf(inboxes, "", "", ""),
-		receipt: receipt, next: next, mine: func(m *Message) bool { return mayRead(c, m.Target) }}}
+		receipt: receipt, next: next, newFirst: true, mine: func(m *Message) bool { return mayRead(c, m.Target) }}}
 }
 
-// Read goes through the first width messages that are due, most urgent first, and takes those that wanted accepts.
-// It returns them as they are stored from [Handing.Write] on.
+// Read goes through the first width messages that are due and takes those that wanted accepts: what was never read before what
+// comes again, each most urgent first, so that mail nobody acknowledges keeps no new mail away. It returns them as they are stored from [Handing.Write] on.
 func (h *Handing) Read(
 	ctx context.Context, tx *store.Tx, width int, wanted func(store.Doc[Message]) bool,
 ) (handed []store.Doc[Message], err error) {

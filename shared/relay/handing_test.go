@@ -56,6 +56,24 @@ func TestMailIsHandedOverInAnotherTransactionUnderAReceipt(t *testing.T) {
 	})
 }
 
+func TestNewMailIsHandedOverBeforeWhatComesAgain(t *testing.T) {
+	each(t, func(t *testing.T, m *mail) {
+		for _, text := range []string{"one", "two"} {
+			m.send(SendInput{Message: text, MessageType: "QUERY", Priority: "high"})
+		}
+		m.handed("", "first", 9)
+		m.handed("first", "", 9)
+		m.Pass(Redeliver)
+		m.send(SendInput{Message: "new"})
+		if got, _ := m.handed("", "second", 1); len(got) != 1 || got[0] != "new" {
+			t.Errorf("handed over is %v", got)
+		}
+		if got, _ := m.handed("", "third", 9); len(got) != 2 || got[0] != "one" {
+			t.Errorf("and then %v", got)
+		}
+	})
+}
+
 func TestAProgramHasWrittenToAnotherWhileAMessageIsKept(t *testing.T) {
 	each(t, func(t *testing.T, m *mail) {
 		m.send(SendInput{Message: "to a session", Target: "beta/1"})

@@ -260,6 +260,14 @@ func (m *Message) Confirm(now time.Time) {
 	m.Deliver(now)
 }
 
+// seen is 0 for a message that was never read, and 1 for one that a reader may have.
+func (m *Message) seen() int {
+	if m.Deliveries == 0 && m.Receipt == "" && !m.Again {
+		return 0
+	}
+	return 1
+}
+
 // Undeliver takes back the read that made read of before, because its reader got no answer: the message is as it was, but
 // marked as one that may have been seen. It reports false, and changes nothing, if the message was changed since.
 func (m *Message) Undeliver(before, read Message) bool {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -29,6 +30,8 @@ type reading struct {
 	receipt, next string
 	// mine reports whether the caller may confirm a message.
 	mine func(*Message) bool
+	// newFirst takes what was never read before what comes again.
+	newFirst bool
 
 	// taken are the messages that the last transaction marked.
 	taken map[string]taken
@@ -153,6 +156,9 @@ func (r *reading) pick(ctx context.Context, tx *store.Tx, width int, wanted func
 	for id, m := range confirmed {
 		m.Confirm(now)
 		out.changed = append(out.changed, store.Doc[Message]{ID: id, Value: m})
+	}
+	if r.newFirst {
+		slices.SortStableFunc(page.Docs, func(a, b store.Doc[Message]) int { return cmp.Compare(a.Value.seen(), b.Value.seen()) })
 	}
 	for _, d := range page.Docs {
 		m := d.Value
