@@ -343,6 +343,14 @@ func (r *connectReport) changed(p *connect.Plan) {
 	}
 }
 
+// left tells of the files in which lines of Parley stay.
+func (r *connectReport) left(p *connect.Plan) {
+	for _, path := range p.Left {
+		r.todo("rules", "the section of Parley in "+path+" was changed by hand and stays as it is; to have it replaced or removed, "+
+			"delete it with both marks, and run this again")
+	}
+}
+
 // loose warns of files that the client does not read.
 func (r *connectReport) loose(c connect.Client, p *connect.Plan) {
 	if !c.Strict {

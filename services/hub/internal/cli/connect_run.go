@@ -138,6 +138,7 @@ func (j *connector) preview(ctx context.Context, c connect.Client, p connect.Pla
 	}
 	r.changed(plan)
 	r.loose(c, plan)
+	r.left(plan)
 	r.Diff = plan.Diff(key)
 	for _, link := range plan.Links() {
 		r.done("link", link)
@@ -276,6 +277,7 @@ func (j *connector) apply(ctx context.Context, c connect.Client, p connect.Place
 	}
 	r.changed(plan)
 	r.loose(c, plan)
+	r.left(plan)
 	if c.Name == "codex" && s.Hook != "" {
 		if err := j.trust(ctx, c, p, s, r); err != nil {
 			return err
@@ -371,6 +373,7 @@ func (j *connector) leave(ctx context.Context, c connect.Client, r *connectRepor
 		return nil
 	}
 	r.changed(plan)
+	r.left(plan)
 	if j.f.dryRun {
 		r.Diff = plan.Diff(old.Key)
 		return nil

@@ -62,6 +62,11 @@ func (c comment) style() block.Style {
 	return block.Hash
 }
 
+// prose reports whether the additions to a file are lines of a text for agents alone, which a person may have made their own.
+func (t touched) prose() bool {
+	return len(t.Blocks) > 0 && !isJSON(t.Path) && !slices.ContainsFunc(t.Blocks, func(b blockRef) bool { return b.Style != markdown })
+}
+
 func sum(text []byte) string {
 	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:])

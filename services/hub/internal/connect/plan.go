@@ -14,12 +14,15 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 
+	"parley.internal/services/hub/internal/connect/block"
 	"parley.internal/services/hub/internal/connect/jsonedit"
 )
 
 // Plan are the changes of files when a client is connected, or when its connection is taken back.
 type Plan struct {
 	Edits []Edit
+	// Left are the files in which a section of rules stays, because a person has changed it.
+	Left []string
 
 	home, id string
 	place    Place
@@ -178,6 +181,11 @@ func (p *Plan) add(f file) error {
 	}
 	if !f.current(e.before, p.id, t) {
 		base, err := strip(e.before, p.id, f.merge(t))
+		if errors.Is(err, block.ErrChanged) && f.merge(t).prose() {
+			p.Left = append(p.Left, f.path)
+			p.new.Files = append(p.new.Files, f.merge(t))
+			return nil
+		}
 		if err == nil {
 			made := still(base, t) // around entries of other connections
 			e.after, err = f.apply(base, &t)
@@ -238,7 +246,12 @@ func (p *Plan) drop(t touched) error {
 		if rulesElsewhere(p.home, p.id, t.Path) {
 			t.Blocks = slices.DeleteFunc(slices.Clone(t.Blocks), func(b blockRef) bool { return b.ID == rulesID })
 		}
-		if e.after, err = p.withdraw(e.before, t); err != nil {
+		e.after, err = p.withdraw(e.before, t)
+		if errors.Is(err, block.ErrChanged) && t.prose() {
+			p.Left = append(p.Left, t.Path)
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", t.Path, err)
 		}
 		e.drop = t.Created && empty(t.Path, e.after)

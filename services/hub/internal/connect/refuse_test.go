@@ -255,6 +255,29 @@ func TestTwoConnectionsShareTheRules(t *testing.T) {
 	differs(t, "removed", s.tree(), before)
 }
 
+func TestASectionOfRulesThatAPersonChangedStaysAndHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, true, map[string]string{"project/CLAUDE.md": "# Ours"})
+	with := func(set *connect.Setup) { set.Rules = true }
+	s.connect("claude", with)
+	edited := strings.Replace(s.read("project/CLAUDE.md"), "Working with other agents", "Working with others", 1)
+	s.write("project/CLAUDE.md", edited)
+	if p, err := s.plan("claude", nil); err != nil || p.Changes() {
+		t.Errorf("connecting again: %v", err)
+	}
+	p, err := connect.NewRemoval(s.path("parley"), "claude-0000000001")
+	if err != nil || len(p.Left) != 1 || filepath.Base(p.Left[0]) != "CLAUDE.md" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	s.remove("claude")
+	if s.read("project/CLAUDE.md") != edited {
+		t.Error("the person's section is gone")
+	}
+	if _, err := os.Stat(s.path("project/.claude/settings.local.json")); err == nil {
+		t.Error("the hooks are still there")
+	}
+}
+
 func TestAWorktreeSharesTheConnectionOfItsRepository(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, true, nil)

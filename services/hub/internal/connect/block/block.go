@@ -88,7 +88,7 @@ func (s Style) Find(text []byte, id string) (body string, found bool, err error)
 func (s Style) find(text []byte, id string) (parts []part, first, last, mark int, err error) {
 	parts = split(text)
 	opens := func(p part) bool { return strings.HasPrefix(p.text, s.opens(id)) }
-	closes := func(p part) bool { return p.text == s.end(id) }
+	closes := func(p part) bool { return strings.HasPrefix(p.text, s.end(id)) } // others may have added to a last line without an end
 	first, mark = slices.IndexFunc(parts, opens), slices.IndexFunc(parts, closes)
 	if first < 0 && mark < 0 {
 		return parts, -1, -1, -1, nil
@@ -119,6 +119,9 @@ func (s Style) Remove(text []byte, id string) ([]byte, error) {
 		return text, err
 	}
 	start, end := parts[first].start, parts[mark].end
+	if parts[mark].text != s.end(id) {
+		end = parts[mark].start + len(s.end(id))
+	}
 	between := text[parts[last-1].end:parts[mark].start]
 	if len(between) == 0 && mark == len(parts)-1 && !bytes.HasSuffix(text, []byte("\n")) && start > 0 {
 		// The text had no line end before the lines came.

@@ -51,6 +51,7 @@ func TestWhatOthersPutAroundTheLinesStays(t *testing.T) {
 		"x = 1\n[theirs]\nz = 3\n":   strings.Replace(text, "# <<<", "[theirs]\nz = 3\n# <<<", 1),
 		"x = 1\n\n[theirs]\nz = 3\n": strings.Replace(strings.TrimSuffix(text, "\n"), "# <<<", "\n[theirs]\nz = 3\n# <<<", 1),
 		"x = 1\n# >>> parley ido (":  text + "# >>> parley ido (",
+		"x = 1\n# after\n":           strings.TrimSuffix(text, "\n") + "# after\n",
 	} {
 		if back, err := block.Hash.Remove([]byte(changed), "id"); err != nil || string(back) != want {
 			t.Errorf("%q became %q, %v; want %q", changed, back, err, want)
