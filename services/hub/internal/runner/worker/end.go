@@ -278,11 +278,12 @@ func (j *job) giveBack(ctx context.Context, why string) error {
 	return err
 }
 
-// takeOver ends a task that a former worker held: it waits for a client that still works.
-func (w *Worker) takeOver(ctx context.Context, rec journal.Record) error {
+// takeOver ends a task that a former worker held: it waits for a client that still works. ended is false where the task goes
+// back into the queue.
+func (w *Worker) takeOver(ctx context.Context, rec journal.Record) (ended bool, err error) {
 	j := &job{Worker: w, rec: rec, lost: make(chan struct{})}
 	if err := json.Unmarshal(rec.Work, &j.held); err != nil || j.held.TaskID == "" {
-		return fmt.Errorf("the journal has a record %q that is no task; give a directory of its own with --state", rec.ProcessID)
+		return false, fmt.Errorf("the journal has a record %q that is no task; give a directory of its own with --state", rec.ProcessID)
 	}
 	w.Log.Info("a former worker left a task", "task", j.held.TaskID, "pid", rec.PID)
 	if len(rec.End) > 0 {
@@ -290,17 +291,17 @@ func (w *Worker) takeOver(ctx context.Context, rec journal.Record) error {
 		if err := json.Unmarshal(rec.End, &e); err != nil {
 			e = ending{Release: "the journal of its worker cannot be read"}
 		}
-		return j.end(ctx, e)
+		return e.Release == "", j.end(ctx, e)
 	}
 	if rec.PID == 0 {
-		return j.end(ctx, ending{Release: "its worker ended before the client began"})
+		return false, j.end(ctx, ending{Release: "its worker ended before the client began"})
 	}
 	if proc, lives := launch.Adopt(rec.PID, rec.StartedAt, w.Times.Poll); lives {
-		return j.finish(ctx, proc)
+		return true, j.finish(ctx, proc)
 	}
 	if err := launch.EndGroup(rec.PID, rec.StartedAt, w.Times.Grace); err != nil {
-		return errors.Join(fmt.Errorf("the client of the task %s does not end", j.held.TaskID), err)
+		return false, errors.Join(fmt.Errorf("the client of the task %s does not end", j.held.TaskID), err)
 	}
 	e, _ := j.outcome(launch.Exit{}, true)
-	return j.end(ctx, e)
+	return e.Release == "", j.end(ctx, e)
 }

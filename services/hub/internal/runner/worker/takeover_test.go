@@ -72,8 +72,12 @@ func TestASuccessorEndsWhatAKilledWorkerLeft(t *testing.T) {
 			if log, err := s.work(t.Context(), q, 1); err != nil {
 				t.Fatal(err, log)
 			}
-			if want := c.want + "\nclaim t1\n"; !strings.HasPrefix(q.said(), want) {
-				t.Errorf("got %s, want first %s", q.said(), want)
+			want := c.want
+			if strings.HasPrefix(want, "release") { // the one task that it is to do is still to come
+				want += "\nclaim t1\n"
+			}
+			if got := q.said(); !strings.HasPrefix(got, want) || strings.HasPrefix(want, "complete") && strings.Contains(got, "claim") {
+				t.Errorf("got %s, want first %s", got, want)
 			}
 			if left := s.left(); len(left) != 0 {
 				t.Errorf("the journal has %+v", left)
@@ -120,7 +124,7 @@ func TestASuccessorWaitsForAClientThatStillWorks(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if log, err := s.work(t.Context(), q, 1); err != nil {
+	if log, err := s.work(t.Context(), q, 2); err != nil {
 		t.Fatal(err, log)
 	}
 	if want := "complete t1 7 done built\nrevoke old\nclaim t1\n"; !strings.HasPrefix(q.said(), want) {

@@ -126,18 +126,23 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	done := 0
 	for _, rec := range left {
-		if err := w.takeOver(ctx, rec); err != nil && !errors.As(err, new(errIdle)) {
+		ended, err := w.takeOver(ctx, rec)
+		if err != nil && !errors.As(err, new(errIdle)) {
 			return err
 		}
+		if ended && err == nil {
+			done++
+		}
 	}
-	return w.serve(ctx)
+	return w.serve(ctx, done)
 }
 
-// serve claims and runs one task after another.
-func (w *Worker) serve(ctx context.Context) error {
+// serve claims and runs one task after another. done is the number of those that have ended before.
+func (w *Worker) serve(ctx context.Context, done int) error {
 	pause := hub.Backoff{Unit: w.Times.Unit}
-	for done, idle := 0, 0; ctx.Err() == nil && (w.Tasks == 0 || done < w.Tasks); {
+	for idle := 0; ctx.Err() == nil && (w.Tasks == 0 || done < w.Tasks); {
 		began := w.Now()
 		got, err := w.Server.ClaimNextTask(ctx, dispatch.NextInput{WaitMs: int(wait.Milliseconds()), ProjectID: w.Project,
 			LeaseSeconds: int(w.Times.Lease.Seconds())})
