@@ -11,6 +11,8 @@ import (
 
 	"parley.internal/services/hub/internal/connect"
 	"parley.internal/services/hub/internal/connect/connection"
+	"parley.internal/services/hub/internal/hook/local"
+	"parley.internal/services/hub/internal/hook/session"
 	"parley.internal/services/hub/internal/printable"
 	"parley.internal/shared/keys"
 )
@@ -28,10 +30,12 @@ type connected struct {
 	// Plugin is set where the hooks are a plugin of the client.
 	Plugin bool `json:"plugin,omitempty"`
 	// Missing says how to mend a plugin whose files are missing.
-	Missing     string    `json:"missing,omitempty"`
-	Permissions bool      `json:"permissions"`
-	Key         string    `json:"key"`
-	LastUsedAt  time.Time `json:"lastUsedAt,omitzero"`
+	Missing     string `json:"missing,omitempty"`
+	Permissions bool   `json:"permissions"`
+	Key         string `json:"key"`
+	// LastUsedAt is the time of the last call that the server recorded, which it does every ten minutes, or of the last hook of
+	// a session that has not ended, where that is later.
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 }
 
 // list prints the connections of the account.
@@ -40,7 +44,7 @@ func (j *connector) list(ctx context.Context) error {
 	if wrong != nil {
 		fmt.Fprintln(j.w.err, "parley:", wrong)
 	}
-	versions, states := map[string]string{}, j.states(ctx)
+	versions, states, hooked := map[string]string{}, j.states(ctx), j.hooked()
 	rows := []connected{}
 	for _, c := range all {
 		if _, known := versions[c.Client]; !known {
@@ -51,6 +55,9 @@ func (j *connector) list(ctx context.Context) error {
 			"unknown", time.Time{}}
 		if k, ok := states[c.KeyID]; ok {
 			row.Key, row.LastUsedAt = state(k, time.Now()), k.LastUsedAt
+		}
+		if at := hooked[c.ID]; at.After(row.LastUsedAt) {
+			row.LastUsedAt = at
 		}
 		rows = append(rows, row)
 	}
@@ -107,6 +114,22 @@ func (j *connector) missing(c connection.Connection) string {
 	}
 	return fmt.Sprintf("The plugin of %s is missing: not all of its files are in %s, so it has no hooks. Write them again with `parley "+
 		"connect %s %s`.", c.Program, dir, c.Client, where)
+}
+
+// hooked returns the times of the last hooks of sessions that have not ended, to the minute, by their connections.
+func (j *connector) hooked() map[string]time.Time {
+	out := map[string]time.Time{}
+	place, err := local.Find(j.w.env)
+	if err != nil {
+		return out
+	}
+	for _, id := range place.All() {
+		var s session.State
+		if place.Load(id, &s) && s.Seen.After(out[s.Connection]) {
+			out[s.Connection] = s.Seen
+		}
+	}
+	return out
 }
 
 // states returns the person's keys by id, none where the server does not answer.
