@@ -97,6 +97,24 @@ func TestMailThatWasFetchedLongAgoIsNotMissingAtAPrompt(t *testing.T) {
 	}
 }
 
+// The mail of a program is for any of its sessions, and one that calls no hook for long keeps it from the others.
+func TestASessionThatIsSilentInItsTurnFetchesNothing(t *testing.T) {
+	t.Parallel()
+	hub, m := start(t)
+	daemon(t, m, connectd.Options{Ahead: time.Nanosecond}) // so that each hook comes after a long silence
+	m.Hook("t1", "SessionStart", nil)
+	m.Hook("t1", "UserPromptSubmit", nil)
+	hub.Mail("claude/1", "m1", "QUERY", "which parser?")
+	hooktest.Eventually(t, "the next hooks are not told", func() bool {
+		return strings.Contains(m.Hook("t1", "PostToolUse", bash).Context(), "| which parser?")
+	})
+	for _, in := range hub.Inputs() {
+		if in.Event == wire.Read && in.MaxBytes > 0 {
+			t.Errorf("it was fetched: %+v", in)
+		}
+	}
+}
+
 // Another session of the program may have it, so that it would be seen twice without a word.
 func TestMailThatTheServerGaveToAnotherMeanwhileIsNotShown(t *testing.T) {
 	t.Parallel()

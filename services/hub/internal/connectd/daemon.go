@@ -31,6 +31,9 @@ type Options struct {
 	// Rest is the time between the end of a turn and a wake by a process of the client. A client that is about to end its
 	// turn may lose the words of such a process.
 	Rest time.Duration
+	// Ahead is the time after a hook for which mail is fetched before the next one asks for it. A session that calls no hook
+	// for longer, such as one in a long build, would keep the mail of its program from the others.
+	Ahead time.Duration
 	// Codex runs the program of Codex; the default is the one of the session's environment.
 	Codex func(ctx context.Context, env map[string]string, dir string, args ...string) error
 	// Slack is added to the budgets of hooks, as in [process.Process].
@@ -113,6 +116,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Patience == 0 {
 		o.Patience = patience
+	}
+	if o.Ahead == 0 {
+		o.Ahead = ahead
 	}
 	if o.Rest == 0 {
 		o.Rest = rest

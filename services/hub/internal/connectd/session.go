@@ -49,6 +49,8 @@ type session struct {
 	turned         bool      // a turn has ended, and the usage was not reported
 	rested         time.Time // the end of the last turn, however it ended
 	slow           time.Time
+	hooked         time.Time     // the time of the last hook
+	quiet          time.Duration // between it and the one before
 	contact        time.Time
 	problem        string
 	missing        time.Time // the time since which the client's process is gone
@@ -150,6 +152,7 @@ func (s *session) answer(ctx context.Context, req local.Request) (reply hook.Rep
 	}
 	worked := s.st.InTurn || call.Kind == hook.Turn
 	s.st.Begin(call, s.daemon.Now())
+	s.quiet, s.hooked = at.Sub(s.hooked), at
 	s.missing, s.away = time.Time{}, false
 	if req.Process.PID != 0 {
 		s.st.Process = req.Process
@@ -219,7 +222,9 @@ func (s *session) asks(call hook.Call, event wire.Event) bool {
 		wanted := s.batch == nil && w.Mail+w.Answers > 0 || s.stale()
 		return s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && wanted)
 	case wire.Tool:
-		return s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && s.stale())
+		w := s.st.Waiting
+		unfetched := s.batch == nil && (w.Mail+w.Answers > 0 || s.lost) && s.quiet >= s.daemon.Ahead
+		return s.fast() && (s.st.SessionID == "" || s.st.Room(call, event) > 0 && (s.stale() || unfetched))
 	}
 	return false
 }

@@ -110,11 +110,15 @@ func (s *session) tells() bool {
 	return s.doing != s.said && since >= beatAfter || since >= stillHere && s.st.Process.PID != 0 && s.missing.IsZero() && !s.away
 }
 
+// ahead is the default of [Options.Ahead].
+const ahead = 30 * time.Second
+
 // fetches reports whether mail is to be fetched before a hook asks for it.
 func (s *session) fetches() bool {
 	w := s.st.Waiting
 	inTurn := hook.Call{Client: s.st.Client, Event: textEvents[s.st.Client], Kind: hook.After}
 	return s.st.InTurn && s.batch == nil && len(s.handed) == 0 && (w.Mail+w.Answers > 0 || s.lost) &&
+		time.Since(s.hooked) < s.daemon.Ahead &&
 		s.st.Room(inTurn, wire.Tool) > 0
 }
 
