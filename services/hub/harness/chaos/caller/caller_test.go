@@ -145,7 +145,7 @@ func judgedOverREST(t *testing.T, res *http.Response, body string) judgement {
 	return c.attempt(t.Context(), "get_tasks", "id", 0, nil)
 }
 
-// scripted is a server that gives the answers in turn and records the requests.
+// scripted is a server that gives the answers in turn, the last one again and again, and records the requests.
 type scripted struct {
 	mu      sync.Mutex
 	answers []func(http.ResponseWriter)
@@ -157,7 +157,9 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	next := s.answers[0]
-	s.answers = s.answers[1:]
+	if len(s.answers) > 1 { // on a busy machine a caller may ask more often than the test expects
+		s.answers = s.answers[1:]
+	}
 	s.asked = append(s.asked, r.Method+" "+r.URL.String()+" "+string(body))
 	s.ids = append(s.ids, r.Header.Get("X-Request-Id"))
 	s.mu.Unlock()
