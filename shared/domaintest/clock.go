@@ -10,8 +10,8 @@ import (
 // Start is the time at which a [Clock] begins.
 var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Clock is a clock that only moves when a test moves it, or once a test has let it run. The zero Clock shows [Start]. Its methods may be called
-// concurrently.
+// Clock is a clock that only moves when a test moves it, or once a test has let it tick. The zero Clock shows [Start]. Its
+// methods may be called concurrently.
 type Clock struct {
 	mu     sync.Mutex
 	passed time.Duration
@@ -33,7 +33,7 @@ func (c *Clock) Now() time.Time {
 	return Start.Add(c.passed)
 }
 
-// Tick makes the clock go on by itself too, for what a wait does at a time.
+// Tick makes the clock go on by itself too, for waits that end at a time.
 func (c *Clock) Tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

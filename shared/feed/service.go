@@ -63,8 +63,8 @@ var toolsets = map[string]string{
 // with scopes of single toolsets does not see.
 func ToolsetOf(kind string) string { return toolsets[kind] }
 
-// Get returns the changes after the cursor of what the caller's scopes reach, and waits for a first one for at most WaitMs milliseconds. Without a cursor
-// it returns at once, with the cursor of the present.
+// Get returns the changes after the cursor in the toolsets that the caller's scopes reach, and waits for a first one for at
+// most WaitMs milliseconds. Without a cursor it returns at once, with the cursor of the present.
 func (s *Service) Get(ctx context.Context, c identity.Caller, in Input) (Output, error) {
 	t, out := s.DB.User(c.User), Output{Events: []Event{}, Cursor: in.Cursor}
 	look := func(ctx context.Context) (bool, error) {

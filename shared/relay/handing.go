@@ -37,8 +37,9 @@ func (s *Service) Hand(c identity.Caller, inboxes []string, receipt, next string
 		receipt: receipt, next: next, newFirst: true, mine: func(m *Message) bool { return mayRead(c, m.Target) }}}
 }
 
-// Read goes through the first width messages that are due and takes those that wanted accepts: what was never read before what
-// comes again, each most urgent first, so that mail nobody acknowledges keeps no new mail away. It returns them as they are stored from [Handing.Write] on.
+// Read goes through the first width messages that are due and takes those that wanted accepts: new ones before those that
+// come again, each most urgent first, so that mail nobody acknowledges keeps no new mail away. It returns them as they are
+// stored from [Handing.Write] on.
 func (h *Handing) Read(
 	ctx context.Context, tx *store.Tx, width int, wanted func(store.Doc[Message]) bool,
 ) (handed []store.Doc[Message], err error) {

@@ -30,7 +30,7 @@ type reading struct {
 	receipt, next string
 	// mine reports whether the caller may confirm a message.
 	mine func(*Message) bool
-	// newFirst takes what was never read before what comes again.
+	// newFirst takes new messages before those that come again.
 	newFirst bool
 
 	// taken are the messages that the last transaction marked.
@@ -229,8 +229,8 @@ func due(from store.Cond, now time.Time, limit int) store.Query {
 }
 
 // untilDue returns the check of a wait for mail which, where it finds none, is made again when a message that waits for its
-// confirmation or acknowledgement is due. It looks for those once: what is read while the wait goes on is due after
-// [Redeliver], which is longer than a wait.
+// confirmation or acknowledgement is due. It looks for those once: a message that is read while the wait goes on
+// is due after [Redeliver], which is longer than a wait.
 func (s *Service) untilDue(
 	t *store.Tenant, from store.Cond, check func(context.Context) (bool, error),
 ) func(context.Context) (bool, error) {

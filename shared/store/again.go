@@ -8,8 +8,8 @@ import (
 // waiting is the context key of the waiter whose check runs.
 type waiting struct{}
 
-// CheckAgain makes the wait whose check got ctx call it again after d, even if nothing changes: what it looks for may
-// appear by the passing of time alone. Of several times the earliest counts. Outside of a wait it does nothing.
+// CheckAgain makes the wait whose check got ctx call it again after d, even if nothing changes: a document may
+// match by the passing of time alone. Of several times the earliest counts. Outside of a wait it does nothing.
 func CheckAgain(ctx context.Context, d time.Duration) {
 	wt, ok := ctx.Value(waiting{}).(*waiter)
 	if !ok {

@@ -52,7 +52,7 @@ type Option func(*DB)
 func AbortFirst() Option { return func(db *DB) { db.abortFirst = true } }
 
 // WaitLimits sets the maximum numbers of listeners and of waiters of an instance; zero leaves a number as it is. A wait
-// beyond either is Unavailable. The defaults are what the driver carries, and 4,096.
+// beyond either is Unavailable. The defaults are the number that the driver carries, and 4,096.
 func WaitLimits(listeners, waiters int) Option {
 	return func(db *DB) {
 		db.waits.maxListeners = cmp.Or(listeners, db.waits.maxListeners)
@@ -172,8 +172,8 @@ func (t *Tenant) update(ctx context.Context, fn func(ctx context.Context, tx *Tx
 }
 
 // Consume takes documents away from others that want them: fn reads some and changes them, and of several that have read
-// a document one changes it; fn of the others runs again. That is all it promises of what fn reads: a document that fn
-// does not write may change meanwhile, and two reads of fn may be of different times. Otherwise fn is that of
+// a document one changes it; fn of the others runs again. It promises no more: a document that fn reads and does not
+// write may change meanwhile, and two reads of fn may be of different times. Otherwise fn is that of
 // [Tenant.Update].
 //
 // On a driver whose reads are local, Consume first calls waiting outside of the transaction, and returns nil if it reports

@@ -265,7 +265,7 @@ func Listening(ctx context.Context) bool {
 // are Unavailable. The end of ctx is a fault too.
 //
 // where selects the changes that can make a difference. Ranges are best left out of it, because their bounds are fixed
-// while a wait goes on. What becomes true at a time, without a change, is for [CheckAgain].
+// while a wait goes on. Conditions that become true at a time, without a change, are for [CheckAgain].
 //
 // A user has at most one listener for a collection, and none below its documents: a wait for documents below others
 // follows the parents, one of which must change with them, such as the number of its messages. A wait on a collection

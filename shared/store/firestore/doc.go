@@ -3,8 +3,8 @@
 //
 // The cost of a call is its round trips, so the driver uses the plain gRPC client (apiv1) and decides on every RPC: the
 // first read of a transaction opens it, a transaction without reads is one Commit, and a rollback runs in the
-// background. The transactions of the client library would add a BeginTransaction to each. What takes documents away
-// from other readers holds no locks: it reads outside of a transaction, and its commit names the time at which each
+// background. The transactions of the client library would add a BeginTransaction to each. A call that takes documents
+// away from other readers holds no locks: it reads outside of a transaction, and its commit names the time at which each
 // document was last changed. Only listeners use the high-level client, for its resume tokens, on connections of their
 // own, so that waiters cannot starve writers.
 //

@@ -30,15 +30,11 @@ const farAway = 100 * time.Millisecond
 
 // runHooks measures the hooks alone.
 func runHooks(ctx context.Context, o options, out, _ io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "parley-bench-")
+	dir, binary, done, err := workshop(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary, err := buildServer(ctx, dir)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	t, err := start(ctx, binary, dir, o.sizes[0])
 	if err != nil {
 		return err

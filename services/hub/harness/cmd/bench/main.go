@@ -83,15 +83,11 @@ func run(ctx context.Context, o options, out, notes io.Writer) (err error) {
 		return err
 	}
 	begin := time.Now()
-	dir, err := os.MkdirTemp("", "parley-bench-")
+	dir, binary, done, err := workshop(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary, err := buildServer(ctx, dir)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	var targets []*target
 	defer func() {
 		for _, t := range targets {

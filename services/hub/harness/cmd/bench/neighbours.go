@@ -45,15 +45,11 @@ var cloudLimits = []string{"--rate", "50", "--burst", "200", "--user-rate", "200
 
 // runNeighbours measures the users beside a greedy one alone.
 func runNeighbours(ctx context.Context, o options, out, _ io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "parley-bench-")
+	dir, binary, done, err := workshop(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary, err := buildServer(ctx, dir)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	return neighbours(ctx, binary, dir, o.slice, o.slices, out)
 }
 

@@ -25,6 +25,18 @@ const (
 	logEnd     = 2000 // bytes of the log in an error
 )
 
+// workshop returns a directory of its own with a program of the server in it, and a function that removes it.
+func workshop(ctx context.Context) (dir, binary string, done func() error, err error) {
+	if dir, err = os.MkdirTemp("", "parley-bench-"); err != nil {
+		return "", "", nil, err
+	}
+	done = func() error { return os.RemoveAll(dir) }
+	if binary, err = buildServer(ctx, dir); err != nil {
+		return "", "", nil, errors.Join(err, done())
+	}
+	return dir, binary, done, nil
+}
+
 // buildServer builds the hub with the two baselines and returns the path of the program.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	binary := filepath.Join(dir, "parley")
